@@ -4,13 +4,13 @@ use std::sync::{Arc, RwLock};
 
 use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Error, Log, SessionKey};
+use riverrun_log::{Error, Log, Random, SessionKey};
 use riverrun_runner::{CommandError, Runner};
 use riverrun_session::metrics::{Counter, Family};
-use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions};
+use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions, SystemRandom};
 
 use crate::in_flight::InFlight;
-use crate::{Agents, ApiError, Identity, Scope, not_found, session_deleted};
+use crate::{Agents, ApiError, Identity, Scope, TenantRates, not_found, session_deleted};
 
 /// What is asked of the runner, as the metrics name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +55,19 @@ struct Inner {
     in_flight: InFlight,
     /// By command and result.
     commands: Arc<Family<Counter>>,
+    rates: Arc<dyn TenantRates>,
 }
 
 impl Services {
-    pub fn new(sessions: Sessions, runner: Runner, agents: Agents, commands: Arc<Family<Counter>>) -> Self {
+    pub fn new(
+        sessions: Sessions,
+        runner: Runner,
+        agents: Agents,
+        commands: Arc<Family<Counter>>,
+        rates: Arc<dyn TenantRates>,
+    ) -> Self {
         let agents = RwLock::new(Arc::new(agents));
-        Self(Arc::new(Inner { sessions, runner, agents, in_flight: InFlight::default(), commands }))
+        Self(Arc::new(Inner { sessions, runner, agents, in_flight: InFlight::default(), commands, rates }))
     }
 
     pub fn sessions(&self) -> &Sessions {
@@ -81,6 +88,18 @@ impl Services {
 
     pub fn now(&self) -> Timestamp {
         self.0.sessions.now()
+    }
+
+    pub fn rates(&self) -> &dyn TenantRates {
+        &*self.0.rates
+    }
+
+    /// The bytes of a new id that sorts by time: 48 bits of milliseconds, then 80 random ones.
+    pub fn random_id(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        SystemRandom.fill(&mut bytes[6..]);
+        bytes[..6].copy_from_slice(&self.now().millis().to_be_bytes()[2..]);
+        bytes
     }
 
     pub fn in_flight(&self) -> &InFlight {

@@ -1,6 +1,7 @@
 //! Processes that tools run: how they stand, what they were given, where their output is.
 
 use riverrun_event::{BlobRef, ErrorInfo, TaskId, Timestamp, ToolCallId, TurnId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::status::Status;
@@ -26,7 +27,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// A program that a tool started.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Process {
     /// The process.
@@ -63,11 +64,11 @@ pub struct Process {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// How often it was given something, and how much.
+    /// Writes to its input, and their bytes.
     pub inputs: u64,
     /// Bytes of input so far.
     pub input_bytes: u64,
-    /// How often it was told to have written something, and how much.
+    /// Reports of its output, and their bytes.
     pub outputs: u64,
     /// Bytes of output so far.
     pub output_bytes: u64,

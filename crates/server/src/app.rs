@@ -52,7 +52,8 @@ impl App {
         let options =
             riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         let runner = Runner::over(&sessions, agents.registry.clone(), Arc::new(SystemRandom), options);
-        let services = Services::new(sessions, runner, agents, edge.metrics().commands.clone());
+        let services =
+            Services::new(sessions, runner, agents, edge.metrics().commands.clone(), Arc::new(edge.clone()));
         Self(Arc::new(Inner {
             takes_work: AtomicBool::new(false),
             services,

@@ -63,7 +63,9 @@ pub use chunk_fold::fold_chunk;
 pub use draft::{InvalidEvent, draft_about, draft_of};
 pub use drain::Drain;
 pub use frame_batch::{FrameBatch, Message, Messages};
-pub use hubs::{Batch, Found, Hub, Hubs, Landed, Projected, Recent, SharedKey, Slot, StoredAnswer, log_time};
+pub use hubs::{
+    Batch, Found, Hub, Hubs, Landed, Projected, Recent, SharedKey, Slot, StoredAnswer, event_time, log_time,
+};
 pub use jobs::{Job, JobFailure, TAG as JOBS_TAG, is_jobs};
 pub use lock::lock;
 pub use ownership::Ownership;

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use snapshot::{SessionSnapshot, lime_snapshot, snapshot};
 pub use standing::{Standing, Told};
 pub use summary::{
-    BenchmarkSummary, ExecutionEnvironment, PermissionSandbox, RoutingLimits, SubagentsAndJobs,
+    BenchmarkSummary, ExecutionEnvironment, PermissionSandbox, ProcessesRead, RoutingLimits, SubagentsAndJobs,
 };
 pub use task::{AttemptRead, TaskRead, TaskSnapshot};
 pub use thread::{PendingRequest, ThreadRead, TurnRead};

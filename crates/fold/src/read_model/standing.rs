@@ -1,12 +1,13 @@
 //! How well a read model is known.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ledger::Entry;
 use crate::state::State;
 
 /// How well a read model is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Events told it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use riverrun_event::{TaskId, Usage};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::standing::{Standing, Told};
@@ -36,7 +37,8 @@ pub struct ExecutionEnvironment {
     pub processes: ProcessesRead,
 }
 
-#[derive(Debug, Serialize)]
+/// The processes of a session.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessesRead {
     pub standing: Standing,

@@ -36,7 +36,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use axum::Router;
-use riverrun_event::ShareId;
+use riverrun_event::{ShareId, TenantId};
 use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
 
@@ -63,6 +63,7 @@ pub(crate) use quota::TenantUse;
 pub use request::RequestId;
 pub(crate) use request::no_route;
 pub use riverrun_api::Scope;
+use riverrun_api::{ApiError, TenantRates};
 pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;
@@ -196,27 +197,12 @@ impl Edge {
         self.0.quotas.charge_events(caller.tenant(), count);
     }
 
-    /// Counts a session that is about to be made against the tenant's rate; 429 if it is used up.
-    pub(crate) fn take_session(&self, caller: &Caller) -> Result<(), Problem> {
-        self.0.quotas.take_session(caller.tenant())
-    }
-
-    /// Gives back what was taken for a session that was there before.
-    pub(crate) fn return_session(&self, caller: &Caller) {
-        self.0.quotas.return_session(caller.tenant());
-    }
-
     /// Counts bytes of a blob as they arrive; 429 if the tenant's rate is used up. `is_first`: nothing came before.
-    pub(crate) fn take_upload(
-        &self,
-        tenant: &riverrun_event::TenantId,
-        bytes: usize,
-        is_first: bool,
-    ) -> Result<(), Problem> {
+    pub(crate) fn take_upload(&self, tenant: &TenantId, bytes: usize, is_first: bool) -> Result<(), Problem> {
         self.0.quotas.take_upload(tenant, bytes, is_first)
     }
 
-    pub(crate) fn tenant_use(&self, tenant: &riverrun_event::TenantId) -> TenantUse {
+    pub(crate) fn tenant_use(&self, tenant: &TenantId) -> TenantUse {
         self.0.quotas.tenant_use(tenant)
     }
 
@@ -298,5 +284,15 @@ impl Edge {
         let config = &self.0.config;
         let is_local = config.bound.ip().is_loopback() && !config.behind_proxy && config.hosts.is_empty();
         config.open_metrics || is_local || seeded::is_on(Bug::OpenMetrics)
+    }
+}
+
+impl TenantRates for Edge {
+    fn take_session(&self, tenant: &TenantId) -> Result<(), ApiError> {
+        self.0.quotas.take_session(tenant)
+    }
+
+    fn return_session(&self, tenant: &TenantId) {
+        self.0.quotas.return_session(tenant);
     }
 }

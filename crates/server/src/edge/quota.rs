@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use riverrun_api::ApiError;
 use riverrun_event::{ErrorCode, TenantId};
 use riverrun_log::seeded::{self, Bug};
 
@@ -83,7 +84,7 @@ impl Quotas {
     pub(super) fn take_events(&self, tenant: &TenantId, count: usize) -> Result<(), Problem> {
         let rate = self.limits.quota(tenant).events_per_second;
         let taken = self.events.take(tenant, rate, count as f64);
-        taken.map_err(|exceeded| refused("events_per_second", "events", rate, exceeded))
+        Ok(taken.map_err(|exceeded| refused("events_per_second", "events", rate, exceeded))?)
     }
 
     /// Takes events that are stored already: they become a debt, and later ones wait for it.
@@ -91,7 +92,7 @@ impl Quotas {
         self.events.charge(tenant, self.limits.quota(tenant).events_per_second, count as f64);
     }
 
-    pub(super) fn take_session(&self, tenant: &TenantId) -> Result<(), Problem> {
+    pub(super) fn take_session(&self, tenant: &TenantId) -> Result<(), ApiError> {
         let rate = self.limits.quota(tenant).new_sessions_per_second;
         let rate = rate.filter(|_| !seeded::is_on(Bug::NoBurstLimit));
         let taken = self.new_sessions.take(tenant, rate, 1.0);
@@ -109,14 +110,14 @@ impl Quotas {
         let rate = self.limits.quota(tenant).upload_bytes_per_second;
         let credit = if is_first { 0.0 } else { self.limits.blob_bytes as f64 };
         let taken = self.upload_bytes.take_on_credit(tenant, rate, bytes as f64, credit);
-        taken.map_err(|exceeded| refused("upload_bytes_per_second", "bytes of blobs", rate, exceeded))
+        Ok(taken.map_err(|exceeded| refused("upload_bytes_per_second", "bytes of blobs", rate, exceeded))?)
     }
 }
 
-fn refused(quota: &'static str, what: &str, rate: Option<f64>, exceeded: Exceeded) -> Problem {
+fn refused(quota: &'static str, what: &str, rate: Option<f64>, exceeded: Exceeded) -> ApiError {
     let (rate, Exceeded { used, wait }) = (rate.unwrap_or(0.0), exceeded);
     let detail = format!("more than {rate} {what} per second; try again in {wait} s");
-    Problem::new(ErrorCode::RateLimited, detail)
+    ApiError::new(ErrorCode::RateLimited, detail)
         .quota(quota)
         .limit(rate as u64)
         .with("used", used)

@@ -18,7 +18,7 @@ use super::{Asking, Refusal, enter, model_call};
 use crate::app::App;
 use crate::derived_ids::derived;
 use crate::edge::{Scope, not_found};
-use crate::route::NewSessionBody;
+use riverrun_api::operations::sessions::CreateSessionRequest;
 use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AgUi;
@@ -61,8 +61,11 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
     let earlier = input.earlier();
     let place = conversation::place(&state, &earlier, |message| turn_of(&known, message), false);
     conversation::put(&mut submit, place, &earlier, &turn);
-    let new =
-        NewSessionBody { session_id: Some(key.session), metadata: metadata(&input), ..Default::default() };
+    let new = CreateSessionRequest {
+        session_id: Some(key.session),
+        metadata: metadata(&input),
+        ..Default::default()
+    };
     let (started, _) = start_with(app, caller, new, submit).await?;
     Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?)
 }

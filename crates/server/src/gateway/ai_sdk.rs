@@ -19,7 +19,6 @@ use super::turn::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, enter, json, model_call};
 use crate::app::App;
 use crate::edge::{Caller, Scope, not_found};
-use crate::route::random_id;
 use riverrun_api::RunnerCommand;
 use riverrun_session::CatchUp;
 
@@ -66,7 +65,7 @@ async fn ask(
     state: &riverrun_fold::State,
     chat: &ChatRequest,
 ) -> Result<(Started, Submitted), Refusal> {
-    let turn = TurnId::from_bytes(random_id(app)?);
+    let turn = TurnId::from_bytes(app.services().random_id());
     let mut submit = submit(app, chat);
     submit.turn_id = Some(turn.clone());
     let earlier = chat.earlier();

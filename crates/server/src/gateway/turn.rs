@@ -16,8 +16,9 @@ use crate::app::App;
 use crate::deliver::{access, body, open};
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
-use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
+use crate::route::{check_addresses, check_blobs};
 use riverrun_api::RunnerCommand;
+use riverrun_api::operations::sessions::{CreateSessionRequest, create_session};
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request, Subscription};
 
@@ -55,14 +56,14 @@ pub async fn start(
     session: Option<SessionId>,
     submit: Submit,
 ) -> Result<(Started, Submitted), Problem> {
-    start_with(app, caller, NewSessionBody { session_id: session, ..Default::default() }, submit).await
+    start_with(app, caller, CreateSessionRequest { session_id: session, ..Default::default() }, submit).await
 }
 
 /// The same; a session that is made is made with these words.
 pub async fn start_with(
     app: &App,
     caller: &Caller,
-    new: NewSessionBody,
+    new: CreateSessionRequest,
     mut submit: Submit,
 ) -> Result<(Started, Submitted), Problem> {
     if let Ok(Some(deltas)) = DELTAS.try_with(|deltas| *deltas) {
@@ -83,7 +84,7 @@ pub async fn start_with(
     };
     let key = match known {
         Some(record) => record.key,
-        None => create(app, caller, new).await?.0.key,
+        None => create_session(app.services(), caller, new).await?.0.key,
     };
     let submitted = app.answered(RunnerCommand::Submit, app.runner().submit(&key, submit).await)?;
     let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;

@@ -24,8 +24,6 @@ pub struct Command {
     pub id: String,
     /// A part of that: an item of a job.
     pub item: Option<String>,
-    /// The key of who asks.
-    pub by: String,
     pub once: Once,
     text: String,
 }
@@ -75,10 +73,7 @@ impl FromRequest<App> for Command {
         let once = idempotency::begin_once(app, &caller, &headers, &name, &text).await?;
         match idempotency::repeated(&once)? {
             Some(again) => Err(Refusal(Box::new(again))),
-            None => {
-                let (app, by) = (app.clone(), caller.key_id().to_string());
-                Ok(Self { app, hub, id, item, by, once, text })
-            }
+            None => Ok(Self { app: app.clone(), hub, id, item, once, text }),
         }
     }
 }

@@ -66,7 +66,10 @@ pub(crate) async fn answer(
 
 pub(crate) fn stored_response(stored: StoredResponse) -> Response {
     let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
-    let mut response = (status, [(CONTENT_TYPE, "application/json")], stored.body).into_response();
+    let mut response = match status {
+        StatusCode::NO_CONTENT => status.into_response(),
+        _ => (status, [(CONTENT_TYPE, "application/json")], stored.body).into_response(),
+    };
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response
 }

@@ -1,22 +1,16 @@
 //! The HTTP surface.
 
-mod actions;
-mod agents;
 mod backups;
 mod benchmark;
 mod blobs;
 mod command;
-mod decide;
 mod events;
-mod evidence;
 mod idempotency;
 mod ingest;
 mod jobs;
 mod kept;
-mod processes;
 mod sessions;
 mod shares;
-mod state;
 mod subagents;
 mod tasks;
 mod transfer;
@@ -35,30 +29,17 @@ use serde::Serialize;
 use crate::app::App;
 use crate::{edge, operations};
 
-pub(crate) use actions::pending;
-pub(crate) use agents::inventory;
 pub(crate) use benchmark::export as benchmark_export;
-pub(crate) use decide::{DecideBody, decide, too_late};
-pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
-pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
-pub(crate) use sessions::{
-    ListQuery, NewSessionBody, SessionView, change_metadata, create, event_time, find, look_at, metadata_of,
-    random_id, remove,
-};
-pub(crate) use shares::{
-    ShareView, live as live_share, make as make_share, of_session as share_of_session,
-    revoke as revoke_share, shares,
-};
-pub(crate) use state::state_json;
+pub(crate) use shares::live as live_share;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
-pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
+pub(crate) use tasks::{cancel as cancel_task, retry as retry_task, turn_of};
 pub(crate) use transfer::forked;
 pub(crate) use turns::{SubmitBody, submit_turn};
 
@@ -66,34 +47,18 @@ pub(crate) use turns::{SubmitBody, submit_turn};
 pub(crate) fn routes() -> Router<App> {
     task_commands()
         .merge(operations::routes())
-        .route("/v1/sessions", post(sessions::post).get(sessions::list))
-        .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
-        .route("/v1/sessions/{session}/state", get(state::get))
-        .route("/v1/sessions/{session}/actions", get(actions::of_session))
-        .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
-        .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))
-        .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
         .route("/v2/sessions/{session}/share", post(shares::share))
         .route("/share/{share}", get(shares::read))
         .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
-        .route("/v1/sessions/{session}/processes", get(processes::list))
-        .route("/v1/sessions/{session}/processes/{process}", get(processes::get))
-        .route("/v1/sessions/{session}/processes/{process}/stdin", post(processes::stdin))
-        .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
-        .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
-        .route("/v1/sessions/{session}/evidence", get(evidence::get).post(evidence::post))
         .route("/v1/sessions/{session}/jobs", post(jobs::post).get(jobs::list))
         .route("/v1/sessions/{session}/jobs/{job}", get(jobs::get))
         .route("/v1/sessions/{session}/jobs/{job}/cancel", post(jobs::post_cancel))
         .route("/v1/sessions/{session}/jobs/{job}/items/{item}/retry", post(jobs::post_retry))
-        .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
-        .route("/v1/tasks/{task}", get(tasks::get))
-        .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/backups", post(backups::post))
         .route("/v1/usage", get(usage::usage))

@@ -18,12 +18,12 @@ use sha2::{Digest as _, Sha256};
 use super::idempotency::{self, Attempt, stored_answer};
 use super::ingest::{refuse_stream_type, store_once};
 use super::json;
-use super::sessions::create_empty;
 use crate::app::App;
 use crate::edge::{
     Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
     decode_text, negotiate, not_found, stream_response,
 };
+use riverrun_api::operations::sessions::{SessionView, create_empty_session};
 use riverrun_session::READ_BYTES;
 use riverrun_session::{Batch, Hub};
 use riverrun_session::{Job, JobFailure};
@@ -235,7 +235,7 @@ async fn new_session(
     wanted: Option<SessionId>,
     start_after: Sequence,
 ) -> Result<Arc<Hub>, Problem> {
-    let made = create_empty(app, caller, wanted, start_after).await?;
+    let made = create_empty_session(app.services(), caller, wanted, start_after).await?;
     if !made.new {
         let id = &made.record.key.session;
         let detail = format!("session `{id}` is here already; delete it first, or give another id");
@@ -343,7 +343,7 @@ pub async fn fork(
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
     app.edge().charge_events(&caller, at.get().saturating_sub(1));
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
-    let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
+    let view = serde_json::to_string(&SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
         attempt.remember(app.services(), digest, 201, &view).await?;
     }

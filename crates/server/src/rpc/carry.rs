@@ -13,9 +13,9 @@ use super::message::{self, Call, Entry, Message};
 use super::method::{self, Found, Method};
 use super::params;
 use crate::app::App;
-use crate::deliver::{index_unit, open};
+use crate::deliver::open;
 use crate::edge::{Caller, PageOrigin, Problem, RequestId, unauthenticated};
-use crate::route::{self, NewSessionBody};
+use crate::route;
 use crate::websocket::Close;
 
 /// Sessions for which one connection may note how far it is.
@@ -122,26 +122,24 @@ impl Desk {
         let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
         let entry = match found {
             Found::Listed(entry) => entry,
-            Found::Operation(entry) => return control::run_operation(&asked, entry, params).await,
+            Found::Operation(entry) => {
+                let answer = control::run_operation(&asked, entry, params).await?;
+                return if entry.about.name == "session.get" {
+                    self.shown(params, answer)
+                } else {
+                    Ok(answer)
+                };
+            }
         };
         match entry.method {
             Method::Auth | Method::Ping => params::read::<params::Nothing>(params).map(|_| "{}".to_owned()),
             Method::Discover => {
                 params::read::<params::Nothing>(params).map(|_| method::document().to_string())
             }
-            Method::SessionCreate => create(app, &caller, params::read(params)?).await,
-            Method::SessionList => {
-                Ok(text(&route::find(app, &caller, params::read::<params::List>(params)?.query()?).await?))
-            }
-            Method::SessionGet => self.get(&caller, params::read(params)?).await,
-            Method::SessionDelete => delete(app, &caller, params::read(params)?).await,
-            Method::SessionState => state(app, &caller, params::read(params)?).await,
             Method::SessionAppend => append(app, &caller, params::read(params)?).await,
             Method::SessionFollow => self.follow(&caller, params::read(params)?).await,
             Method::SessionUnfollow => self.unfollow(&params::read(params)?),
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
-            Method::TaskGet => task(app, &caller, params::read(params)?).await,
-            Method::ActionList => actions(app, &caller, &params::read(params)?).await,
             Method::Control(control) => control::carry_out(&asked, control, entry.scope, params).await,
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
@@ -160,8 +158,9 @@ impl Desk {
         Ok("{}".to_owned())
     }
 
-    async fn get(&mut self, caller: &Caller, params: params::OfSession) -> Result<String, Problem> {
-        let mut session = text(&route::look_at(&self.app, caller, &params.session_id).await?);
+    /// A session, with how far this connection has acknowledged it.
+    fn shown(&self, params: &str, mut session: String) -> Result<String, Problem> {
+        let params: params::OfSession = params::read(params)?;
         if let Some(sequence) = self.acknowledged.get(params.session_id.as_str()) {
             session.pop();
             session.push_str(&format!(",\"acknowledged\":{sequence}}}"));
@@ -227,20 +226,6 @@ pub(super) fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("answers have string keys and no fallible parts")
 }
 
-async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> Result<String, Problem> {
-    let (record, _) = route::create(app, caller, body).await?;
-    Ok(text(&route::SessionView::new(record)))
-}
-
-async fn delete(app: &App, caller: &Caller, params: params::OfSession) -> Result<String, Problem> {
-    route::remove(app, caller, &params.session_id).await?;
-    Ok("{}".to_owned())
-}
-
-async fn state(app: &App, caller: &Caller, params: params::State) -> Result<String, Problem> {
-    route::state_json(app, caller, &params.session_id, params.at()?).await
-}
-
 async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<String, Problem> {
     let producer = params.producer()?;
     let hub = app.hub(caller, &params.session_id).await?;
@@ -248,15 +233,4 @@ async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<St
     app.edge().take_events(caller, events.len())?;
     let landed = route::store(app, &hub, events, producer).await?;
     Ok(route::answer(&hub, &landed))
-}
-
-async fn task(app: &App, caller: &Caller, params: params::Task) -> Result<String, Problem> {
-    let unit = index_unit(params.index_unit.as_deref()).map_err(|problem| problem.field("indexUnit"))?;
-    route::task_json(app, caller, &params.task_id, params.session_id.as_deref(), unit).await
-}
-
-async fn actions(app: &App, caller: &Caller, params: &params::Actions) -> Result<String, Problem> {
-    let bound = caller.bound_session().map(SessionId::as_str);
-    let session = params.session_id.as_deref().or(bound);
-    Ok(text(&route::pending(app, caller, session, params.page()?).await?))
 }

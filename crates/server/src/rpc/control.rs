@@ -1,17 +1,13 @@
 //! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
 use riverrun_api::{Attempt, Context, Entry, Repeats};
-use riverrun_event::{TaskId, ThreadId};
-use riverrun_fold::read_model::{self, ReadModels};
+use riverrun_event::TaskId;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::carry::text;
-use super::turn_control::{self as turn, OfThread, split};
-use super::{
-    job_control as job, params, process_control as process, share_control as share,
-    subagent_control as subagent, task_control as task,
-};
+use super::turn_control::{self as turn, split};
+use super::{job_control as job, params, subagent_control as subagent, task_control as task};
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
 use crate::route::{self, Kept, Once, Verb};
@@ -21,10 +17,6 @@ use riverrun_session::page;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     TurnSubmit,
-    ActionDecide,
-    AgentList,
-    ThreadGet,
-    EnvironmentGet,
     TaskList,
     TaskCreate,
     TaskCancel,
@@ -37,29 +29,13 @@ pub enum Control {
     SubagentResume,
     SubagentInput,
     SubagentClose,
-    ProcessList,
-    ProcessGet,
-    ProcessWrite,
-    ProcessTerminate,
     JobCreate,
     JobList,
     JobGet,
     JobCancel,
     JobRetryItem,
     BenchmarkExport,
-    ShareCreate,
-    ShareList,
-    ShareGet,
-    ShareRevoke,
     SessionExport,
-    SessionEvidence,
-}
-
-impl Control {
-    /// It changes nothing, whatever scope it takes.
-    fn is_read(self, scope: Option<Scope>) -> bool {
-        scope == Some(Scope::Read) || matches!(self, Control::ShareList | Control::ShareGet)
-    }
 }
 
 #[derive(Deserialize)]
@@ -84,7 +60,7 @@ pub(super) async fn carry_out(
     params: &str,
 ) -> Result<String, Problem> {
     let Named { command_id } = params::read(params)?;
-    let Some(command) = command_id.filter(|_| !control.is_read(scope)) else {
+    let Some(command) = command_id.filter(|_| scope != Some(Scope::Read)) else {
         return act(asked, control, params, &Once::unnamed()).await;
     };
     let Asked { app, caller, .. } = *asked;
@@ -153,10 +129,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
     let Asked { app, caller, .. } = *asked;
     match control {
         Control::TurnSubmit => turn::submit(app, caller, params, once).await,
-        Control::ActionDecide => turn::decide(app, caller, params, once).await,
-        Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
-        Control::ThreadGet => thread(app, caller, read(params)?).await,
-        Control::EnvironmentGet => environment(app, caller, read(params)?).await,
         Control::TaskList => task::list(app, caller, read(params)?).await,
         Control::TaskCreate => create_task(app, caller, params, once).await,
         Control::TaskCancel => task::cancel(app, caller, read(params)?, once).await,
@@ -168,22 +140,13 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
         Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
         Control::SubagentClose => subagent::close(app, caller, read(params)?, once).await,
-        Control::ProcessList => process::list(app, caller, read(params)?).await,
-        Control::ProcessGet => process::get(app, caller, read(params)?).await,
-        Control::ProcessWrite => process::write(app, caller, params, once).await,
-        Control::ProcessTerminate => process::terminate(app, caller, params, once).await,
         Control::JobCreate => job::create(app, caller, params, once).await,
         Control::JobList => job::list(app, caller, read(params)?).await,
         Control::JobGet => job::get(app, caller, read(params)?).await,
         Control::JobCancel => job::cancel(app, caller, params, once).await,
         Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
         Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
-        Control::ShareCreate => share::create(asked, params).await,
-        Control::ShareList => share::list(asked, read(params)?).await,
-        Control::ShareGet => share::get(asked, read(params)?).await,
-        Control::ShareRevoke => share::revoke(asked, read(params)?).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
-        Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }
 }
 
@@ -206,31 +169,7 @@ async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once)
     Ok(text(&Kept::find(app, &hub, &task).await?.carry_out(verb, &body, once).await?))
 }
 
-async fn models(app: &App, caller: &Caller, session: &str) -> Result<ReadModels, Problem> {
-    let hub = app.hub(caller, session).await?;
-    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
-    Ok(read_model::read_models(&state))
-}
-
-/// What is happening in a thread now.
-async fn thread(app: &App, caller: &Caller, of: OfThread) -> Result<String, Problem> {
-    let wanted = of.thread_id.as_ref().map_or("main", ThreadId::as_str);
-    let threads = models(app, caller, &of.session_id).await?.thread_read_model;
-    let thread = threads.into_iter().find(|thread| thread.thread_id.as_str() == wanted);
-    thread.map(|thread| text(&thread)).ok_or_else(not_found)
-}
-
-async fn environment(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::environment(app, &hub).await?))
-}
-
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
     Ok(page(app.sessions(), &hub, &params.request()?).await?)
-}
-
-async fn evidence(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::evidence(app, &hub).await?))
 }

@@ -14,17 +14,10 @@ pub enum Method {
     Auth,
     Ping,
     Discover,
-    SessionCreate,
-    SessionList,
-    SessionGet,
-    SessionDelete,
-    SessionState,
     SessionAppend,
     SessionFollow,
     SessionUnfollow,
     SessionAck,
-    TaskGet,
-    ActionList,
     Control(Control),
     Tasks(Tasks),
 }
@@ -44,13 +37,11 @@ impl Entry {
     /// to a turn, a queue or an action. Everything else takes a key.
     pub fn is_for_pages(&self) -> bool {
         match self.method {
-            Auth | Ping | Discover | SessionCreate | SessionGet | SessionState | SessionFollow
-            | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
-            SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
-            Control(control) => matches!(
-                control,
-                TurnSubmit | ActionDecide | ThreadGet | TaskList | SubagentList | SubagentWait
-            ),
+            Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck => true,
+            SessionAppend | Tasks(_) => false,
+            Control(control) => {
+                matches!(control, TurnSubmit | TaskList | SubagentList | SubagentWait)
+            }
         }
     }
 }
@@ -74,21 +65,11 @@ use crate::route::Verb;
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
-const APPROVE: Option<Scope> = Some(Scope::Approve);
 #[rustfmt::skip]
 pub const METHODS: &[Entry] = &[
     entry(Auth, "auth", None, &[must("key", "string")], "names the key of a connection that was opened without one"),
     entry(Ping, "ping", None, &[], "answers an empty object"),
     entry(Discover, "rpc.discover", None, &[], "lists the methods, as an OpenRPC document"),
-    entry(SessionCreate, "session.create", WRITE,
-        &[SOME_SESSION, may("agent", "string"), may("title", "string"), may("metadata", "object"), may("tags", "array")],
-        "makes a session, or finds the one that was made with the same words"),
-    entry(SessionList, "session.list", READ,
-        &[may("status", "string"), may("tag", "string"), may("since", "string"), LIMIT, CURSOR],
-        "lists sessions, page by page"),
-    entry(SessionGet, "session.get", READ, &[SESSION], "shows a session"),
-    entry(SessionDelete, "session.delete", WRITE, &[SESSION], "deletes a session with its log"),
-    entry(SessionState, "session.state", READ, &[SESSION, may("at", "cursor")], "folds the state, now or after any event"),
     entry(SessionAppend, "session.append", WRITE,
         &[SESSION, must("events", "array"), may("producer", "object")],
         "appends events; answers when they are durable"),
@@ -98,16 +79,7 @@ pub const METHODS: &[Entry] = &[
         "ends a subscription; nothing of it comes after the answer"),
     entry(SessionAck, "session.ack", READ, ACK,
         "notes how far the client is, for as long as the connection lives"),
-    entry(TaskGet, "task.get", READ, TASK,
-        "shows a task with its output"),
-    entry(ActionList, "action.list", READ,
-        &[SOME_SESSION, may("status", "string"), LIMIT, CURSOR],
-        "lists what waits for a decision"),
     entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
-    entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
-    entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
-    entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
-    entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, and its processes"),
     entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns, and those that callers keep"),
     entry(Control(TaskCreate), "task.create", WRITE, NEW_TASK, "makes a task that the caller keeps: no agent runs it"),
     entry(Control(Task(Verb::Update)), "task.update", WRITE, CHANGED, "tells what changed about a kept task"),
@@ -128,26 +100,15 @@ pub const METHODS: &[Entry] = &[
     entry(Control(SubagentResume), "subagent.resume", READ, OF_SUBAGENT, "shows a sub-agent: the runner goes on by itself after a restart"),
     entry(Control(SubagentInput), "subagent.input", WRITE, TELL, "tells a running sub-agent something"),
     entry(Control(SubagentClose), "subagent.close", WRITE, CLOSE, "stops a sub-agent; its parent goes on"),
-    entry(Control(ProcessList), "process.list", READ, &[SESSION], "lists the processes that tools run or ran"),
-    entry(Control(ProcessGet), "process.get", READ, OF_PROCESS, "shows a process: how it stands, and where its output is"),
-    entry(Control(ProcessWrite), "process.write", WRITE, WRITE_PROCESS, "gives a running process something to read; answers when that is durable"),
-    entry(Control(ProcessTerminate), "process.terminate", WRITE, END_PROCESS, "ends a running process; answers when its end is durable"),
     entry(Control(JobCreate), "job.create", WRITE, NEW_JOB, "creates a job with its items; whoever works on it reports by `job.*` events"),
     entry(Control(JobList), "job.list", READ, TASKS, "lists the newest jobs with counts of their items"),
     entry(Control(JobGet), "job.get", READ, OF_JOB, "shows a job with its items"),
     entry(Control(JobCancel), "job.cancel", WRITE, CANCEL_JOB, "cancels a job that has not ended; items that are complete stay complete"),
     entry(Control(JobRetryItem), "job.retry_item", WRITE, RETRY_ITEM, "begins another attempt at one failed item; the other items keep their results"),
     entry(Control(BenchmarkExport), "benchmark.export", READ, OF_TRIAL, "the trials that a harness recorded, with rewards and ids"),
-    // Who knows a link may read by it, so who lists them may share.
-    entry(Control(ShareCreate), "share.create", WRITE, NEW_SHARE, "makes a link by which anybody may read the session up to now"),
-    entry(Control(ShareList), "share.list", WRITE, &[SESSION], "lists the session's links"),
-    entry(Control(ShareGet), "share.get", WRITE, OF_SHARE, "shows a link"),
-    entry(Control(ShareRevoke), "share.revoke", WRITE, REVOKE_SHARE, "revokes a link: nobody can read by it any more"),
     entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
-    entry(Control(SessionEvidence), "session.evidence", READ, &[SESSION], "what the session can prove: its read models, and what is not known"),
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
     entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
-    entry(Control(ThreadGet), "resume_thread", READ, OF_THREAD, "as `thread.get`: the runner goes on by itself after a restart"),
     entry(Control(TaskCreate), "create_task", WRITE, NEW_TASK, "as `task.create`"),
     entry(Control(Task(Verb::Update)), "update_task", WRITE, CHANGED, "as `task.update`"),
     entry(Control(Task(Verb::Start)), "start_task", WRITE, OF_KEPT, "as `task.start`"),
@@ -159,22 +120,14 @@ pub const METHODS: &[Entry] = &[
     entry(Control(Task(Verb::Link)), "link_tasks", WRITE, LINK, "as `task.link`"),
     entry(Control(Task(Verb::Unlink)), "unlink_tasks", WRITE, LINK, "as `task.unlink`"),
     entry(Control(TaskList), "list_tasks", READ, TASKS, "as `task.list`"),
-    entry(TaskGet, "get_task", READ, TASK, "as `task.get`"),
     entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
     entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
-    entry(Control(ActionDecide), "respond_action", APPROVE, DECIDE, "as `action.decide`"),
-    entry(SessionGet, "get_session", READ, &[SESSION], "as `session.get`"),
-    entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
-    entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
-    entry(Control(EnvironmentGet), "get_execution_environment", READ, &[SESSION], "as `environment.get`"),
     entry(Control(SubagentSpawn), "spawn_subagent", WRITE, SPAWN, "as `subagent.spawn`"),
     entry(Control(SubagentWait), "wait_subagents", READ, WAIT, "as `subagent.wait`"),
     entry(Control(SubagentResume), "resume_subagent", READ, OF_SUBAGENT, "as `subagent.resume`"),
     entry(Control(SubagentInput), "send_subagent_input", WRITE, TELL, "as `subagent.input`"),
     entry(Control(SubagentClose), "close_subagent", WRITE, CLOSE, "as `subagent.close`"),
     entry(Control(SubagentList), "list_subagents", READ, &[SESSION], "as `subagent.list`"),
-    entry(Control(ProcessWrite), "write_process_stdin", WRITE, WRITE_PROCESS, "as `process.write`"),
-    entry(Control(ProcessTerminate), "terminate_process", WRITE, END_PROCESS, "as `process.terminate`"),
     entry(Control(JobCreate), "create_job", WRITE, NEW_JOB, "as `job.create`"),
     entry(Control(JobList), "list_jobs", READ, TASKS, "as `job.list`"),
     entry(Control(JobGet), "get_job", READ, OF_JOB, "as `job.get`"),
@@ -184,7 +137,6 @@ pub const METHODS: &[Entry] = &[
     entry(SessionFollow, "reconnect_channel", READ, FOLLOW, "as `session.follow`"),
     entry(SessionAck, "ack_events", READ, ACK, "as `session.ack`"),
     entry(Control(SessionExport), "export_replay", READ, EXPORT, "as `session.export`"),
-    entry(Control(SessionEvidence), "export_evidence", READ, &[SESSION], "as `session.evidence`"),
     // AgentLin's.
     entry(Tasks(Create), "tasks/create", WRITE, LIN_CREATE, "makes a task, and a session for it unless one is named"),
     entry(Tasks(CreateSubscribe), "tasks/createSubscribe", WRITE, LIN_CREATE, "the same, and follows it in the `task` dialect"),

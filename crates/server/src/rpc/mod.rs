@@ -11,8 +11,6 @@ mod job_control;
 mod message;
 mod method;
 mod params;
-mod process_control;
-mod share_control;
 mod signature;
 mod standard;
 mod subagent_control;

@@ -18,7 +18,6 @@ pub(super) const fn may(name: &'static str, kind: &'static str) -> Param {
 pub(super) const SESSION: Param = must("sessionId", "string");
 pub(super) const SOME_SESSION: Param = may("sessionId", "string");
 pub(super) const LIMIT: Param = may("limit", "integer");
-pub(super) const CURSOR: Param = may("cursor", "string");
 pub(super) const INPUT: Param = must("input", "input");
 pub(super) const REASON: Param = may("reason", "string");
 /// Names the command: the same again answers the first.
@@ -37,22 +36,6 @@ pub(super) const SUBMIT: &[Param] = &[
     may("metadata", "object"),
     COMMAND,
 ];
-pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
-pub(super) const DECIDE: &[Param] = &[
-    SESSION,
-    must("actionId", "string"),
-    must("decision", "string"),
-    may("digest", "string"),
-    may("arguments", "object"),
-    may("message", "string"),
-    may("response", "any"),
-    may("always", "boolean"),
-    COMMAND,
-];
-pub(super) const NEW_SHARE: &[Param] =
-    &[SESSION, may("title", "string"), may("expiresIn", "integer"), COMMAND];
-pub(super) const OF_SHARE: &[Param] = &[SESSION, must("shareId", "string")];
-pub(super) const REVOKE_SHARE: &[Param] = &[SESSION, must("shareId", "string"), COMMAND];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,
     may("after", "cursor"),
@@ -65,7 +48,6 @@ pub(super) const FOLLOW: &[Param] = &[
     may("indexUnit", "string"),
 ];
 pub(super) const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
-pub(super) const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
 pub(super) const OF_TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, REASON, COMMAND];
 pub(super) const OF_KEPT: &[Param] = &[SESSION, ID, REASON, COMMAND];
 pub(super) const NEW_TASK: &[Param] = &[
@@ -149,17 +131,6 @@ pub(super) const LIN_CREATE: &[Param] = &[
     may("request_id", "string"),
     may("metadata", "object"),
 ];
-pub(super) const PROCESS: Param = must("processId", "string");
-pub(super) const OF_PROCESS: &[Param] = &[SESSION, PROCESS];
-pub(super) const WRITE_PROCESS: &[Param] = &[
-    SESSION,
-    PROCESS,
-    may("text", "string"),
-    may("secret", "boolean"),
-    may("endOfInput", "boolean"),
-    COMMAND,
-];
-pub(super) const END_PROCESS: &[Param] = &[SESSION, PROCESS, REASON, COMMAND];
 pub(super) const NEW_JOB: &[Param] = &[
     SESSION,
     may("jobId", "string"),

@@ -14,7 +14,9 @@ use super::params;
 use crate::app::App;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::route::{self, Kept, NewSessionBody, Once, Verb};
+use crate::route::{self, Kept, Once, Verb};
+use riverrun_api::operations::sessions::{CreateSessionRequest, create_session};
+use riverrun_api::operations::tasks::{newest_session_with, task_object};
 use riverrun_api::operations::turns::SubmittedTurn;
 use riverrun_session::Hub;
 
@@ -131,8 +133,8 @@ impl Desk {
             Tasks::List => listed(&self.app, caller, params::read(params)?).await,
             Tasks::Get => {
                 let of = of_task(params)?;
-                let session = of.session_id.as_deref();
-                route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
+                let hub = hub_of(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
+                shown(&self.app, &hub, &of.task_id).await
             }
             Tasks::Cancel => end(&self.app, caller, of_task(params)?).await,
             Tasks::Pause => pause(&self.app, caller, of_task(params)?, Verb::Pause).await,
@@ -172,8 +174,8 @@ async fn create_task(
             // The same request again finds the session that the first one made.
             let words = create.request_id.as_ref().map(TurnId::as_str);
             let id = words.map(|id| derived(caller, &["tasks/create", caller.key_id().as_str(), id]).0);
-            let new = NewSessionBody { session_id: id, ..NewSessionBody::default() };
-            let (record, _) = route::create(app, caller, new).await?;
+            let new = CreateSessionRequest { session_id: id, ..CreateSessionRequest::default() };
+            let (record, _) = create_session(app.services(), caller, new).await?;
             record.key.session.to_string()
         }
     };
@@ -222,7 +224,7 @@ async fn hub_of(app: &App, caller: &Caller, task: &str, session: Option<&str>) -
     let task = TaskId::new(task).map_err(|_| not_found())?;
     match session {
         Some(session) => app.hub(caller, session).await,
-        None => route::newest_with(app, caller, &task).await,
+        None => Ok(newest_session_with(app.services(), caller, &task).await?),
     }
 }
 
@@ -309,8 +311,12 @@ async fn pause(app: &App, caller: &Caller, of: OfTask, verb: Verb) -> Result<Str
     if kept(app, &hub, verb, &of, &Once::unnamed()).await?.is_none() {
         route::pause_run(app, &hub, &of.task_id, verb, &of.body(), &Once::unnamed()).await?;
     }
-    let session = Some(hub.session().as_str());
-    route::task_json(app, caller, &of.task_id, session, IndexUnit::default()).await
+    shown(app, &hub, &of.task_id).await
+}
+
+async fn shown(app: &App, hub: &Hub, task: &str) -> Result<String, Problem> {
+    let task = TaskId::new(task).map_err(|_| not_found())?;
+    Ok(task_object(app.services(), hub, &task, IndexUnit::default()).await?)
 }
 
 /// Does it with a task that a caller keeps; None if the task is run here.

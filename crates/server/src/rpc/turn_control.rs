@@ -1,7 +1,6 @@
-//! Turns, their queue and their actions over JSON-RPC. The bodies are those of HTTP.
+//! Turns over JSON-RPC. The bodies are those of HTTP.
 
-use riverrun_event::{ThreadId, TurnId};
-use serde::Deserialize;
+use riverrun_event::TurnId;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -9,14 +8,7 @@ use super::carry::text;
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid};
-use crate::route::{self, DecideBody, Once, SubmitBody};
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct OfThread {
-    pub session_id: String,
-    pub thread_id: Option<ThreadId>,
-}
+use crate::route::{self, Once, SubmitBody};
 
 /// Takes the names of the path out of the parameters; the rest is the body that HTTP takes.
 pub(super) fn split<const N: usize>(
@@ -49,11 +41,4 @@ pub(super) async fn submit(app: &App, caller: &Caller, params: &str, once: &Once
     caller.require_agent(body.agent.as_deref())?;
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::submit_turn(app, &hub, body).await?))
-}
-
-pub(super) async fn decide(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session, action], rest) = split(params, ["sessionId", "actionId"])?;
-    let body: DecideBody = body(&rest)?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::decide(app, caller, &hub, &action, body, once.request()).await?))
 }

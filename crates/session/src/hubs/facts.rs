@@ -124,3 +124,8 @@ fn action(
 pub fn log_time(time: Timestamp) -> riverrun_log::Timestamp {
     riverrun_log::Timestamp::from_millis(u64::try_from(time.millis()).unwrap_or(0))
 }
+
+/// A time of the log, as events and answers have it.
+pub fn event_time(time: riverrun_log::Timestamp) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(time.millis()).unwrap_or(i64::MAX))
+}

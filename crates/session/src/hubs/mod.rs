@@ -10,7 +10,7 @@ mod stamp;
 mod wakers;
 
 pub use append::{Batch, Landed, StoredAnswer};
-pub use facts::log_time;
+pub use facts::{event_time, log_time};
 pub use hub::{Hub, SNAPSHOT_BYTES};
 pub use registry::Hubs;
 pub use ring::{Found, Projected, Recent, SharedKey};

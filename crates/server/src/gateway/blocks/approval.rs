@@ -10,8 +10,8 @@ use riverrun_runner::{Decide, Fate};
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::edge::{Caller, Scope};
-use crate::route::too_late;
 use riverrun_api::RunnerCommand;
+use riverrun_api::operations::actions::outdated_decision;
 
 impl Desk {
     pub(super) async fn approve(
@@ -44,10 +44,10 @@ impl Desk {
             let decided = self.app.runner().decide(&hub.key, decide).await;
             let decided = self.app.answered(RunnerCommand::Decide, decided)?;
             // A second answer is told so in the words of this dialect, even if it is the same.
-            let fault = match (decided.fate(), too_late(&hub, &decided)) {
+            let fault = match (decided.fate(), outdated_decision(&hub, &decided)) {
                 (Fate::Won, _) => continue,
-                (Fate::Expired | Fate::RunEnded, Some(problem)) => problem.into(),
-                (_, Some(problem)) => resolved(problem.detail()),
+                (Fate::Expired | Fate::RunEnded, Some(error)) => error.into(),
+                (_, Some(error)) => resolved(error.detail()),
                 (_, None) => resolved("this question was answered already"),
             };
             late.get_or_insert(fault);

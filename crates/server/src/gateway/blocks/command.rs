@@ -17,8 +17,9 @@ use crate::derived_ids::derived;
 use crate::edge::{Caller, Scope};
 use crate::gateway::protocol_socket::{Said, Stream};
 use crate::gateway::turn::start_with;
-use crate::route::{NewSessionBody, live_share};
+use crate::route::live_share;
 use riverrun_api::RunnerCommand;
+use riverrun_api::operations::sessions::CreateSessionRequest;
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request};
 
@@ -48,7 +49,7 @@ impl Desk {
         let is_new = known.is_none();
         let session = known.or_else(|| ids.map(|(session, _)| session));
         let title = shared.map(|shared| shared.title).filter(|title| !title.is_empty());
-        let new = NewSessionBody { session_id: session, title, ..NewSessionBody::default() };
+        let new = CreateSessionRequest { session_id: session, title, ..CreateSessionRequest::default() };
         let (started, submitted) = start_with(&self.app, caller, new, submit).await?;
         let session = started.hub.session().to_string();
         if is_new && !submitted.duplicate {

@@ -24,7 +24,7 @@ use crate::edge::{Caller, Problem, Scope};
 use crate::gateway::decisions::decide_all;
 use crate::gateway::turn::{Place, Started, start, stream_from, subscribe};
 use crate::gateway::{Asking, Refusal, enter, json};
-use crate::route::{NewSessionBody, create};
+use riverrun_api::operations::sessions::{CreateSessionRequest, create_session};
 use riverrun_session::Hub;
 
 type Thread = Option<Path<String>>;
@@ -92,8 +92,8 @@ async fn thread_of(app: &App, caller: &Caller, thread: &str, body: &RunBody) -> 
     if body.if_not_exists.as_deref() != Some("create") || found.is_ok() {
         return Ok(found?);
     }
-    let new = NewSessionBody { session_id: Some(session(thread)?), ..NewSessionBody::default() };
-    create(app, caller, new).await?;
+    let new = CreateSessionRequest { session_id: Some(session(thread)?), ..CreateSessionRequest::default() };
+    create_session(app.services(), caller, new).await?;
     Ok(app.hub(caller, thread).await?)
 }
 

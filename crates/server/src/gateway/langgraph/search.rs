@@ -15,7 +15,7 @@ use super::thread::{thread_object, with_values, word};
 use crate::app::App;
 use crate::edge::{Caller, Scope};
 use crate::gateway::{Refusal, enter, json};
-use crate::route::metadata_of;
+use riverrun_api::operations::sessions::metadata_of;
 
 /// As many as the client asks for by itself, and as many as are told at most.
 const THREADS: (usize, usize) = (10, 1000);

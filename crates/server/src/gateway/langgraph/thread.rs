@@ -15,8 +15,11 @@ use super::body::{ThreadBody, read, session};
 use crate::app::App;
 use crate::edge::{Problem, Scope, not_found};
 use crate::gateway::{Asking, Refusal, enter, json};
-use crate::route::{NewSessionBody, change_metadata, create, event_time, forked, metadata_of, remove};
-use riverrun_session::Hub;
+use crate::route::forked;
+use riverrun_api::operations::sessions::{
+    CreateSessionRequest, change_metadata, create_session, delete_session, metadata_of,
+};
+use riverrun_session::{Hub, event_time};
 
 pub async fn create_thread(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
@@ -33,8 +36,12 @@ pub async fn create_thread(State(app): State<App>, request: Request) -> Response
                 return told(&app, &*app.hub(&asking.caller, id.as_str()).await?).await;
             }
         }
-        let new = NewSessionBody { session_id: id, metadata: body.metadata, ..NewSessionBody::default() };
-        let (record, _) = create(&app, &asking.caller, new).await?;
+        let new = CreateSessionRequest {
+            session_id: id,
+            metadata: body.metadata,
+            ..CreateSessionRequest::default()
+        };
+        let (record, _) = create_session(app.services(), &asking.caller, new).await?;
         told(&app, &*app.hub(&asking.caller, record.key.session.as_str()).await?).await
     })
     .await
@@ -67,7 +74,8 @@ pub async fn update(State(app): State<App>, Path(thread): Path<String>, request:
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
         let body = body(&asking)?;
         let hub = app.hub(&asking.caller, &thread).await?;
-        change_metadata(&app, &hub, |known| known.extend(body.metadata.unwrap_or_default())).await?;
+        change_metadata(app.services(), &hub, |known| known.extend(body.metadata.unwrap_or_default()))
+            .await?;
         told(&app, &hub).await
     })
     .await
@@ -75,7 +83,8 @@ pub async fn update(State(app): State<App>, Path(thread): Path<String>, request:
 
 pub async fn delete(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        remove(&app, &asking.caller, &thread).await?;
+        let hub = app.hub(&asking.caller, &thread).await?;
+        delete_session(app.services(), &hub).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     })
     .await

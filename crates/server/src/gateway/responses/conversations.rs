@@ -20,8 +20,9 @@ use crate::app::App;
 use crate::edge::{Caller, Params, Problem, Scope as Right, not_found};
 use crate::gateway::responses::page;
 use crate::gateway::{Asking, Refusal, enter, json};
-use crate::route::{
-    NewSessionBody, change_metadata, check_addresses, create, metadata_of, random_id, remove,
+use crate::route::check_addresses;
+use riverrun_api::operations::sessions::{
+    CreateSessionRequest, change_metadata, create_session, delete_session, metadata_of,
 };
 use riverrun_session::{Batch, Hub, draft_of};
 
@@ -36,8 +37,8 @@ pub async fn post(State(app): State<App>, request: Request) -> Response {
         let given = decode_given(&asking.body)?;
         check_addresses(app.services(), None, &riverrun_dialect::request::items(&given.items))?;
         let metadata = members(&given);
-        let new = NewSessionBody { metadata, ..NewSessionBody::default() };
-        let (record, _) = create(&app, &asking.caller, new).await?;
+        let new = CreateSessionRequest { metadata, ..CreateSessionRequest::default() };
+        let (record, _) = create_session(app.services(), &asking.caller, new).await?;
         if !given.items.is_empty() {
             let hub = app.hub(&asking.caller, record.key.session.as_str()).await?;
             keep(&app, &hub, &given.items).await?;
@@ -60,7 +61,7 @@ pub async fn update(State(app): State<App>, Path(id): Path<String>, request: Req
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let given = decode_given(&asking.body)?;
         let hub = conversation(&app, &asking.caller, &id).await?;
-        let record = change_metadata(&app, &hub, |known| {
+        let record = change_metadata(app.services(), &hub, |known| {
             known.retain(|name, _| name == SHARED);
             known.extend(members(&given).unwrap_or_default());
         });
@@ -72,7 +73,7 @@ pub async fn update(State(app): State<App>, Path(id): Path<String>, request: Req
 pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let hub = conversation(&app, &asking.caller, &id).await?;
-        remove(&app, &asking.caller, hub.session().as_str()).await?;
+        delete_session(app.services(), &hub).await?;
         let id = conversation_id(hub.session());
         Ok(json(format!("{{\"id\":\"{id}\",\"object\":\"conversation.deleted\",\"deleted\":true}}")))
     })
@@ -185,7 +186,7 @@ fn object(record: &SessionRecord) -> String {
 async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Problem> {
     let history = riverrun_dialect::request::items(items);
     check_addresses(app.services(), None, &history)?;
-    let turn = TurnId::from_bytes(random_id(app)?);
+    let turn = TurnId::from_bytes(app.services().random_id());
     let scope = Scope {
         turn_id: Some(turn.clone()),
         thread_id: Some(ThreadId::new("main").expect("a short word is an id")),

@@ -7,6 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use riverrun_api::ApiError;
+use riverrun_api::operations::sessions::delete_session;
 use riverrun_dialect::request::{Failure, InputItem, ModelCall};
 use riverrun_dialect::responses::{Order, Page};
 use riverrun_dialect::{Answer, Dialect, responses};
@@ -189,7 +190,7 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Req
             );
             return Err(Failure::new(409, "conflict", message).param("id").into());
         }
-        crate::route::remove(&app, &asking.caller, started.hub.session().as_str()).await?;
+        delete_session(app.services(), &started.hub).await?;
         Ok(json(format!("{{\"id\":\"{id}\",\"object\":\"response\",\"deleted\":true}}")))
     })
     .await

@@ -1,0 +1,5 @@
+//! Threads of a session.
+
+mod get;
+
+pub use get::GetThread;
