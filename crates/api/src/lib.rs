@@ -4,6 +4,7 @@
 //! authenticates the caller, builds the request as one JSON object and calls the operation.
 
 mod agents;
+mod append;
 mod command_error;
 mod context;
 mod decode;
@@ -20,6 +21,7 @@ mod services;
 mod turn_input;
 
 pub use agents::Agents;
+pub use append::{append_events, random_id};
 pub use context::{Context, cursor_after};
 pub use decode::{compact, decode, decode_text, unknown_field};
 pub use description::description;

@@ -49,7 +49,7 @@ pub struct About {
     pub id: &'static str,
     pub group: Group,
     pub method: Method,
-    /// `{session}` fills the member `sessionId`, unless `http_names` names another.
+    /// `{session}` fills the member `sessionId`, unless `http_names` names another. Empty: over JSON-RPC only.
     pub path: &'static str,
     pub scope: Scope,
     /// Whether a web page with a browser credential may ask for it.
@@ -61,6 +61,13 @@ pub struct About {
     pub errors: &'static [ErrorCode],
     /// Members that the path or the query names differently: (member, HTTP name).
     pub http_names: &'static [(&'static str, &'static str)],
+}
+
+impl About {
+    /// Whether it has a route of its own over HTTP.
+    pub const fn has_route(&self) -> bool {
+        !self.path.is_empty()
+    }
 }
 
 /// Under which heading documents list an operation.

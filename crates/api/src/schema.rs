@@ -1,6 +1,8 @@
 //! JSON Schemas of values that are plain text in Rust.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// The id of something that is looked up. Its text is not checked on the way in: a malformed id names nothing.
 pub fn id(_: &mut SchemaGenerator) -> Schema {
@@ -21,4 +23,38 @@ pub fn cursor(_: &mut SchemaGenerator) -> Schema {
         "maxLength": 128,
         "pattern": "^(0|[1-9][0-9]{0,14})(\\+[1-9][0-9]{0,8})?(\\.[0-9a-hjkmnp-tv-z]{4}\\.[0-9a-hjkmnp-tv-z]{2,7})?$",
     })
+}
+
+/// Stands for an id in `#[schemars(with = "Option<schema::Id>")]`: the form that a given id must have.
+pub struct Id;
+
+impl JsonSchema for Id {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Id".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        id(generator)
+    }
+}
+
+/// Stands for a text in a query: no control characters.
+pub struct Word;
+
+impl JsonSchema for Word {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Word".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" })
+    }
 }

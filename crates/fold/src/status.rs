@@ -1,9 +1,10 @@
 //! The status of sessions, threads, turns and tasks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The standard's status words, in one list for sessions, threads, turns and tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// No event has set it.

@@ -19,7 +19,8 @@ use crate::route::{begin_idempotent, stored_response};
 
 /// A route for each operation that answers with JSON.
 pub(crate) fn routes() -> Router<App> {
-    OPERATIONS.iter().fold(Router::new(), |router, entry| {
+    let routed = OPERATIONS.iter().filter(|entry| entry.about.has_route());
+    routed.fold(Router::new(), |router, entry| {
         let members: Arc<[Member]> = entry.members().into();
         let handler = move |State(app): State<App>, request: Request| {
             let members = members.clone();

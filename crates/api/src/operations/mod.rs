@@ -4,6 +4,7 @@
 
 pub mod queue;
 pub mod rules;
+pub mod subagents;
 pub mod turns;
 
 use std::sync::LazyLock;
@@ -11,6 +12,9 @@ use std::sync::LazyLock;
 use crate::operation::Entry;
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
+use subagents::{
+    CloseSubagent, ListSubagents, ResumeSubagent, SendSubagentInput, SpawnSubagent, WaitSubagents,
+};
 use turns::{CancelTurn, RetryTurn, SteerTurn};
 
 /// The table from which HTTP, JSON-RPC, OpenAPI and the clients are made, in the order of the documents.
@@ -24,6 +28,12 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<PromoteQueuedTurn>(),
         Entry::of::<ListRules>(),
         Entry::of::<RevokeRule>(),
+        Entry::of::<ListSubagents>(),
+        Entry::of::<SpawnSubagent>(),
+        Entry::of::<SendSubagentInput>(),
+        Entry::of::<CloseSubagent>(),
+        Entry::of::<WaitSubagents>(),
+        Entry::of::<ResumeSubagent>(),
     ]
 });
 

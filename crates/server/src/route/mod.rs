@@ -17,7 +17,6 @@ mod processes;
 mod sessions;
 mod shares;
 mod state;
-mod subagents;
 mod tasks;
 mod transfer;
 mod turn_stream;
@@ -57,7 +56,6 @@ pub(crate) use shares::{
     revoke as revoke_share, shares,
 };
 pub(crate) use state::state_json;
-pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
 pub(crate) use turns::{SubmitBody, submit_turn};
@@ -75,9 +73,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
         .route("/v2/sessions/{session}/share", post(shares::share))
         .route("/share/{share}", get(shares::read))
-        .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
-        .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
-        .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
         .route("/v1/sessions/{session}/processes", get(processes::list))
         .route("/v1/sessions/{session}/processes/{process}", get(processes::get))
         .route("/v1/sessions/{session}/processes/{process}/stdin", post(processes::stdin))

@@ -9,11 +9,11 @@ use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::{ErrorCode, TaskId, TurnId};
 use riverrun_runner::{Pause, Paused, RequestKey};
 
-use super::subagents::end;
 use crate::app::App;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
 use riverrun_api::RunnerCommand;
+use riverrun_api::operations::subagents::close_subagent;
 use riverrun_api::operations::turns::{SubmittedTurn, cancel_turn, retry_turn};
 use riverrun_runner::CancelMode;
 use riverrun_session::Hub;
@@ -102,8 +102,8 @@ pub(crate) async fn cancel(
 ) -> Result<String, Problem> {
     let found = running(app, hub, task).await?;
     if !found.is_root {
-        let closed = end(app, hub, task, reason, request).await?;
-        return match (closed.is_ended(), closed.status()) {
+        let closed = close_subagent(app.services(), hub, task, reason, request).await?;
+        return match (closed.has_ended(), closed.status()) {
             (false, status) | (true, status @ "cancelled") => Ok(status.to_owned()),
             (true, status) => Err(has_ended(task, status)),
         };

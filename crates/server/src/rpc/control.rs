@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
 use super::{
-    job_control as job, params, process_control as process, share_control as share,
-    subagent_control as subagent, task_control as task,
+    job_control as job, params, process_control as process, share_control as share, task_control as task,
 };
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
@@ -31,12 +30,6 @@ pub enum Control {
     TaskRetry,
     /// What only a task that a caller keeps takes.
     Task(Verb),
-    SubagentSpawn,
-    SubagentList,
-    SubagentWait,
-    SubagentResume,
-    SubagentInput,
-    SubagentClose,
     ProcessList,
     ProcessGet,
     ProcessWrite,
@@ -162,12 +155,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::TaskCancel => task::cancel(app, caller, read(params)?, once).await,
         Control::TaskRetry => task::retry(app, caller, read(params)?, once).await,
         Control::Task(verb) => kept(app, caller, verb, params, once).await,
-        Control::SubagentSpawn => subagent::spawn(app, caller, params, once).await,
-        Control::SubagentList => subagent::list(app, caller, read(params)?).await,
-        Control::SubagentWait => subagent::wait(app, caller, read(params)?).await,
-        Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
-        Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
-        Control::SubagentClose => subagent::close(app, caller, read(params)?, once).await,
         Control::ProcessList => process::list(app, caller, read(params)?).await,
         Control::ProcessGet => process::get(app, caller, read(params)?).await,
         Control::ProcessWrite => process::write(app, caller, params, once).await,

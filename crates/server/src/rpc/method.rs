@@ -49,7 +49,7 @@ impl Entry {
             SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
             Control(control) => matches!(
                 control,
-                TurnSubmit | ActionDecide | ThreadGet | TaskList | SubagentList | SubagentWait
+                TurnSubmit | ActionDecide | ThreadGet | TaskList
             ),
         }
     }
@@ -122,12 +122,6 @@ pub const METHODS: &[Entry] = &[
     entry(Control(Task(Verb::Unlink)), "task.unlink", WRITE, LINK, "takes an edge of the task graph away"),
     entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, closes a sub-agent, or ends a kept task with those under it"),
     entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again, or begins a kept one's next run"),
-    entry(Control(SubagentSpawn), "subagent.spawn", WRITE, SPAWN, "starts a sub-agent under a task at work; its model reads what it says"),
-    entry(Control(SubagentList), "subagent.list", READ, &[SESSION], "lists sub-agents"),
-    entry(Control(SubagentWait), "subagent.wait", READ, WAIT, "answers when sub-agents have ended, or the time is over"),
-    entry(Control(SubagentResume), "subagent.resume", READ, OF_SUBAGENT, "shows a sub-agent: the runner goes on by itself after a restart"),
-    entry(Control(SubagentInput), "subagent.input", WRITE, TELL, "tells a running sub-agent something"),
-    entry(Control(SubagentClose), "subagent.close", WRITE, CLOSE, "stops a sub-agent; its parent goes on"),
     entry(Control(ProcessList), "process.list", READ, &[SESSION], "lists the processes that tools run or ran"),
     entry(Control(ProcessGet), "process.get", READ, OF_PROCESS, "shows a process: how it stands, and where its output is"),
     entry(Control(ProcessWrite), "process.write", WRITE, WRITE_PROCESS, "gives a running process something to read; answers when that is durable"),
@@ -167,12 +161,6 @@ pub const METHODS: &[Entry] = &[
     entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
     entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
     entry(Control(EnvironmentGet), "get_execution_environment", READ, &[SESSION], "as `environment.get`"),
-    entry(Control(SubagentSpawn), "spawn_subagent", WRITE, SPAWN, "as `subagent.spawn`"),
-    entry(Control(SubagentWait), "wait_subagents", READ, WAIT, "as `subagent.wait`"),
-    entry(Control(SubagentResume), "resume_subagent", READ, OF_SUBAGENT, "as `subagent.resume`"),
-    entry(Control(SubagentInput), "send_subagent_input", WRITE, TELL, "as `subagent.input`"),
-    entry(Control(SubagentClose), "close_subagent", WRITE, CLOSE, "as `subagent.close`"),
-    entry(Control(SubagentList), "list_subagents", READ, &[SESSION], "as `subagent.list`"),
     entry(Control(ProcessWrite), "write_process_stdin", WRITE, WRITE_PROCESS, "as `process.write`"),
     entry(Control(ProcessTerminate), "terminate_process", WRITE, END_PROCESS, "as `process.terminate`"),
     entry(Control(JobCreate), "create_job", WRITE, NEW_JOB, "as `job.create`"),

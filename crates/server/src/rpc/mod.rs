@@ -15,7 +15,6 @@ mod process_control;
 mod share_control;
 mod signature;
 mod standard;
-mod subagent_control;
 mod task_control;
 mod turn_control;
 

@@ -133,13 +133,6 @@ pub(super) const FAIL: &[Param] = &[SESSION, ID, must("error", "object"), REASON
 pub(super) const LINK: &[Param] =
     &[SESSION, ID, must("kind", "string"), must("targetId", "string"), REASON, COMMAND];
 pub(super) const TASKS: &[Param] = &[SESSION, may("status", "string")];
-pub(super) const SUBAGENT: Param = must("subagentId", "string");
-pub(super) const OF_SUBAGENT: &[Param] = &[SESSION, SUBAGENT];
-pub(super) const WAIT: &[Param] = &[SESSION, may("subagentIds", "array"), may("timeoutSeconds", "integer")];
-pub(super) const SPAWN: &[Param] =
-    &[SESSION, must("parentTaskId", "string"), must("agent", "string"), must("input", "string"), COMMAND];
-pub(super) const TELL: &[Param] = &[SESSION, SUBAGENT, INPUT, COMMAND];
-pub(super) const CLOSE: &[Param] = &[SESSION, SUBAGENT, REASON, COMMAND];
 pub(super) const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
 pub(super) const LIN_TASK: &[Param] = &[must("task_id", "string"), may("session_id", "string"), REASON];
 pub(super) const LIN_CREATE: &[Param] = &[
