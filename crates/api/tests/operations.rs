@@ -33,13 +33,16 @@ fn names_ids_and_routes_are_unique() {
 }
 
 #[test]
-fn every_path_parameter_fills_a_required_member() {
+fn every_path_parameter_fills_a_member() {
     for entry in OPERATIONS.iter() {
         let members = entry.members();
         for parameter in entry.path_parameters() {
             let name = entry.path_member(parameter);
-            let found = members.iter().find(|member| member.name == name);
-            assert!(found.is_some_and(|member| member.required), "{}: no member `{name}`", entry.about.name);
+            assert!(
+                members.iter().any(|member| member.name == name),
+                "{}: no member `{name}`",
+                entry.about.name
+            );
         }
     }
 }

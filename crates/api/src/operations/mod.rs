@@ -2,6 +2,7 @@
 //!
 //! A new one is a file, a line in the table below, and a test.
 
+pub mod external_tasks;
 pub mod queue;
 pub mod rules;
 pub mod subagents;
@@ -10,6 +11,10 @@ pub mod turns;
 use std::sync::LazyLock;
 
 use crate::operation::Entry;
+use external_tasks::{
+    AppendTaskProgress, ArchiveTask, CancelTask, CompleteTask, CreateTask, FailTask, LinkTasks, ListTasks,
+    PauseTask, ResumeTask, RetryTask, StartTask, UnlinkTasks, UpdateTask,
+};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use subagents::{
@@ -28,6 +33,20 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<PromoteQueuedTurn>(),
         Entry::of::<ListRules>(),
         Entry::of::<RevokeRule>(),
+        Entry::of::<ListTasks>(),
+        Entry::of::<CreateTask>(),
+        Entry::of::<UpdateTask>(),
+        Entry::of::<StartTask>(),
+        Entry::of::<AppendTaskProgress>(),
+        Entry::of::<PauseTask>(),
+        Entry::of::<ResumeTask>(),
+        Entry::of::<CompleteTask>(),
+        Entry::of::<FailTask>(),
+        Entry::of::<CancelTask>(),
+        Entry::of::<RetryTask>(),
+        Entry::of::<ArchiveTask>(),
+        Entry::of::<LinkTasks>(),
+        Entry::of::<UnlinkTasks>(),
         Entry::of::<ListSubagents>(),
         Entry::of::<SpawnSubagent>(),
         Entry::of::<SendSubagentInput>(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use riverrun_event::{ErrorInfo, RunId, TaskId, Timestamp, TurnId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ pub struct TaskSnapshot {
 }
 
 /// The standard's task.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRead {
     pub task_id: TaskId,
@@ -54,7 +55,7 @@ pub struct TaskRead {
     pub ended_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRead {
     /// `unknown` if no event named the run.

@@ -12,7 +12,6 @@ mod evidence;
 mod idempotency;
 mod ingest;
 mod jobs;
-mod kept;
 mod processes;
 mod sessions;
 mod shares;
@@ -44,7 +43,6 @@ pub(crate) use ingest::{EventReader, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };
-pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
 pub(crate) use sessions::{
@@ -56,14 +54,13 @@ pub(crate) use shares::{
     revoke as revoke_share, shares,
 };
 pub(crate) use state::state_json;
-pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
+pub(crate) use tasks::task_json;
 pub(crate) use transfer::forked;
 pub(crate) use turns::{SubmitBody, submit_turn};
 
 /// The native routes.
 pub(crate) fn routes() -> Router<App> {
-    task_commands()
-        .merge(operations::routes())
+    operations::routes()
         .route("/v1/sessions", post(sessions::post).get(sessions::list))
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/state", get(state::get))
@@ -78,7 +75,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/processes/{process}/stdin", post(processes::stdin))
         .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
         .route("/v1/sessions/{session}/environment", get(processes::environment_of))
-        .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
         .route("/v1/sessions/{session}/evidence", get(evidence::get).post(evidence::post))
         .route("/v1/sessions/{session}/jobs", post(jobs::post).get(jobs::list))
         .route("/v1/sessions/{session}/jobs/{job}", get(jobs::get))
@@ -101,25 +97,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/benchmark", get(benchmark::get))
         .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/schemas/config.json", get(config_schema))
-}
-
-/// One route for each command on a task.
-#[rustfmt::skip]
-fn task_commands() -> Router<App> {
-    let on = |verb| post(move |command| kept::command(verb, command));
-    Router::new()
-        .route("/v1/sessions/{session}/tasks/{task}/update", on(Verb::Update))
-        .route("/v1/sessions/{session}/tasks/{task}/start", on(Verb::Start))
-        .route("/v1/sessions/{session}/tasks/{task}/progress", on(Verb::Progress))
-        .route("/v1/sessions/{session}/tasks/{task}/pause", on(Verb::Pause))
-        .route("/v1/sessions/{session}/tasks/{task}/resume", on(Verb::Resume))
-        .route("/v1/sessions/{session}/tasks/{task}/complete", on(Verb::Complete))
-        .route("/v1/sessions/{session}/tasks/{task}/fail", on(Verb::Fail))
-        .route("/v1/sessions/{session}/tasks/{task}/cancel", on(Verb::Cancel))
-        .route("/v1/sessions/{session}/tasks/{task}/retry", on(Verb::Retry))
-        .route("/v1/sessions/{session}/tasks/{task}/archive", on(Verb::Archive))
-        .route("/v1/sessions/{session}/tasks/{task}/link", on(Verb::Link))
-        .route("/v1/sessions/{session}/tasks/{task}/unlink", on(Verb::Unlink))
 }
 
 async fn config_schema(

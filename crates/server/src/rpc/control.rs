@@ -1,19 +1,17 @@
 //! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
 use riverrun_api::{Attempt, Context, Entry, Repeats};
-use riverrun_event::{TaskId, ThreadId};
+use riverrun_event::ThreadId;
 use riverrun_fold::read_model::{self, ReadModels};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::carry::text;
-use super::turn_control::{self as turn, OfThread, split};
-use super::{
-    job_control as job, params, process_control as process, share_control as share, task_control as task,
-};
+use super::turn_control::{self as turn, OfThread};
+use super::{job_control as job, params, process_control as process, share_control as share};
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
-use crate::route::{self, Kept, Once, Verb};
+use crate::route::{self, Once};
 use riverrun_session::page;
 
 /// What the runner and its sessions can be asked.
@@ -24,12 +22,6 @@ pub enum Control {
     AgentList,
     ThreadGet,
     EnvironmentGet,
-    TaskList,
-    TaskCreate,
-    TaskCancel,
-    TaskRetry,
-    /// What only a task that a caller keeps takes.
-    Task(Verb),
     ProcessList,
     ProcessGet,
     ProcessWrite,
@@ -129,16 +121,9 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     Ok(entry.run(&context, &rest).await?.body)
 }
 
-/// Commands on kept tasks and on jobs store their answer with their events.
+/// Commands on jobs store their answer with their events.
 fn stores_its_answer(control: Control) -> bool {
-    matches!(
-        control,
-        Control::TaskCreate
-            | Control::Task(_)
-            | Control::JobCreate
-            | Control::JobCancel
-            | Control::JobRetryItem
-    )
+    matches!(control, Control::JobCreate | Control::JobCancel | Control::JobRetryItem)
 }
 
 async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> Result<String, Problem> {
@@ -150,11 +135,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
         Control::ThreadGet => thread(app, caller, read(params)?).await,
         Control::EnvironmentGet => environment(app, caller, read(params)?).await,
-        Control::TaskList => task::list(app, caller, read(params)?).await,
-        Control::TaskCreate => create_task(app, caller, params, once).await,
-        Control::TaskCancel => task::cancel(app, caller, read(params)?, once).await,
-        Control::TaskRetry => task::retry(app, caller, read(params)?, once).await,
-        Control::Task(verb) => kept(app, caller, verb, params, once).await,
         Control::ProcessList => process::list(app, caller, read(params)?).await,
         Control::ProcessGet => process::get(app, caller, read(params)?).await,
         Control::ProcessWrite => process::write(app, caller, params, once).await,
@@ -172,25 +152,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }
-}
-
-async fn create_task(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session], body) = split(params, ["sessionId"])?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::create_task(app, &hub, &body, once).await?))
-}
-
-async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session, task], body) = split(params, ["sessionId", "taskId"])?;
-    let hub = app.hub(caller, &session).await?;
-    let is_kept = match TaskId::new(&task) {
-        Ok(id) => route::keeps(app, &hub, &id).await?,
-        Err(_) => return Err(not_found()),
-    };
-    if !is_kept && matches!(verb, Verb::Pause | Verb::Resume) {
-        return Ok(text(&route::pause_run(app, &hub, &task, verb, &body, once).await?));
-    }
-    Ok(text(&Kept::find(app, &hub, &task).await?.carry_out(verb, &body, once).await?))
 }
 
 async fn models(app: &App, caller: &Caller, session: &str) -> Result<ReadModels, Problem> {

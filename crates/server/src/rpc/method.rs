@@ -47,10 +47,7 @@ impl Entry {
             Auth | Ping | Discover | SessionCreate | SessionGet | SessionState | SessionFollow
             | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
             SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
-            Control(control) => matches!(
-                control,
-                TurnSubmit | ActionDecide | ThreadGet | TaskList
-            ),
+            Control(control) => matches!(control, TurnSubmit | ActionDecide | ThreadGet),
         }
     }
 }
@@ -70,7 +67,6 @@ use super::signature::*;
 use super::task_control::Tasks::{
     Cancel, Create, CreateSubscribe, Get, List, Pause, PushGet, PushSet, Resubscribe, Resume,
 };
-use crate::route::Verb;
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
@@ -108,20 +104,6 @@ pub const METHODS: &[Entry] = &[
     entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
     entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
     entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, and its processes"),
-    entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns, and those that callers keep"),
-    entry(Control(TaskCreate), "task.create", WRITE, NEW_TASK, "makes a task that the caller keeps: no agent runs it"),
-    entry(Control(Task(Verb::Update)), "task.update", WRITE, CHANGED, "tells what changed about a kept task"),
-    entry(Control(Task(Verb::Start)), "task.start", WRITE, OF_KEPT, "begins work on a kept task: its first run"),
-    entry(Control(Task(Verb::Progress)), "task.progress", WRITE, PROGRESS, "tells how far a kept task is"),
-    entry(Control(Task(Verb::Pause)), "task.pause", WRITE, OF_KEPT, "halts a kept task"),
-    entry(Control(Task(Verb::Resume)), "task.resume", WRITE, OF_KEPT, "goes on with a kept task"),
-    entry(Control(Task(Verb::Complete)), "task.complete", WRITE, COMPLETE, "a kept task reached its objective"),
-    entry(Control(Task(Verb::Fail)), "task.fail", WRITE, FAIL, "a kept task failed"),
-    entry(Control(Task(Verb::Archive)), "task.archive", WRITE, OF_KEPT, "puts a kept task away that has ended"),
-    entry(Control(Task(Verb::Link)), "task.link", WRITE, LINK, "draws an edge of the task graph"),
-    entry(Control(Task(Verb::Unlink)), "task.unlink", WRITE, LINK, "takes an edge of the task graph away"),
-    entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, closes a sub-agent, or ends a kept task with those under it"),
-    entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again, or begins a kept one's next run"),
     entry(Control(ProcessList), "process.list", READ, &[SESSION], "lists the processes that tools run or ran"),
     entry(Control(ProcessGet), "process.get", READ, OF_PROCESS, "shows a process: how it stands, and where its output is"),
     entry(Control(ProcessWrite), "process.write", WRITE, WRITE_PROCESS, "gives a running process something to read; answers when that is durable"),
@@ -142,20 +124,7 @@ pub const METHODS: &[Entry] = &[
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
     entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
     entry(Control(ThreadGet), "resume_thread", READ, OF_THREAD, "as `thread.get`: the runner goes on by itself after a restart"),
-    entry(Control(TaskCreate), "create_task", WRITE, NEW_TASK, "as `task.create`"),
-    entry(Control(Task(Verb::Update)), "update_task", WRITE, CHANGED, "as `task.update`"),
-    entry(Control(Task(Verb::Start)), "start_task", WRITE, OF_KEPT, "as `task.start`"),
-    entry(Control(Task(Verb::Progress)), "append_task_progress", WRITE, PROGRESS, "as `task.progress`"),
-    entry(Control(Task(Verb::Pause)), "pause_task", WRITE, OF_KEPT, "as `task.pause`"),
-    entry(Control(Task(Verb::Resume)), "resume_task", WRITE, OF_KEPT, "as `task.resume`"),
-    entry(Control(Task(Verb::Complete)), "complete_task", WRITE, COMPLETE, "as `task.complete`"),
-    entry(Control(Task(Verb::Fail)), "fail_task", WRITE, FAIL, "as `task.fail`"),
-    entry(Control(Task(Verb::Link)), "link_tasks", WRITE, LINK, "as `task.link`"),
-    entry(Control(Task(Verb::Unlink)), "unlink_tasks", WRITE, LINK, "as `task.unlink`"),
-    entry(Control(TaskList), "list_tasks", READ, TASKS, "as `task.list`"),
     entry(TaskGet, "get_task", READ, TASK, "as `task.get`"),
-    entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
-    entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
     entry(Control(ActionDecide), "respond_action", APPROVE, DECIDE, "as `action.decide`"),
     entry(SessionGet, "get_session", READ, &[SESSION], "as `session.get`"),
     entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),

@@ -1,6 +1,7 @@
 //! Commands on jobs: each looks at the job's status, appends what follows, and stores its answer with the events.
 
 use http::StatusCode;
+use riverrun_api::append_events;
 use riverrun_event::{ErrorCode, JobId, JobInfo, JobItem};
 use riverrun_fold::{Job, JobItemState, JobStatus, MAX_JOBS, State};
 use serde::Serialize;
@@ -10,8 +11,6 @@ use super::{ItemView, JobView, body};
 use crate::app::App;
 use crate::edge::{Problem, decode_text, not_found};
 use crate::route::idempotency::Once;
-use crate::route::ingest::store_once;
-use crate::route::kept::decoded;
 use crate::route::sessions::random_id;
 use riverrun_session::Hub;
 use riverrun_session::is_jobs;
@@ -175,9 +174,7 @@ async fn append(
     once: &Once,
     (status, view): (StatusCode, &impl Serialize),
 ) -> Result<(), Problem> {
-    let events = events.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-    store_once(app, hub, events, None, once.record(status.as_u16(), view)).await?;
-    Ok(())
+    Ok(append_events(app.services(), hub, events, once.record(status.as_u16(), view)).await?)
 }
 
 fn view(job: &Job, status: JobStatus) -> JobView {
