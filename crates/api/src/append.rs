@@ -29,12 +29,3 @@ fn decoded(event: &Value) -> Result<Decoded, ApiError> {
     });
     decoded.map(|event| event.by(Author::Writer))
 }
-
-/// Bytes for a new id, in the order of time.
-pub fn random_id(services: &Services) -> Result<[u8; 16], ApiError> {
-    let mut bytes = [0; 16];
-    let failed = |_| ApiError::new(ErrorCode::Internal, "no randomness");
-    getrandom::fill(&mut bytes[6..]).map_err(failed)?;
-    bytes[..6].copy_from_slice(&services.now().millis().to_be_bytes()[2..]);
-    Ok(bytes)
-}

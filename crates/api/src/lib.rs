@@ -21,7 +21,7 @@ mod services;
 mod turn_input;
 
 pub use agents::Agents;
-pub use append::{append_events, random_id};
+pub use append::append_events;
 pub use context::{Context, cursor_after};
 pub use decode::{compact, decode, decode_text, unknown_field};
 pub use description::description;

@@ -25,6 +25,11 @@ pub fn cursor(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A number of things, or the number of an event or none.
+pub fn count(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 0 })
+}
+
 /// Stands for an id in `#[schemars(with = "Option<schema::Id>")]`: the form that a given id must have.
 pub struct Id;
 

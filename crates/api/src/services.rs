@@ -4,10 +4,10 @@ use std::sync::{Arc, RwLock};
 
 use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Error, Log, SessionKey};
+use riverrun_log::{Error, Log, Random, SessionKey};
 use riverrun_runner::{CommandError, Runner};
 use riverrun_session::metrics::{Counter, Family};
-use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions};
+use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions, SystemRandom};
 
 use crate::in_flight::InFlight;
 use crate::{Agents, ApiError, Identity, Scope, not_found, session_deleted};
@@ -81,6 +81,14 @@ impl Services {
 
     pub fn now(&self) -> Timestamp {
         self.0.sessions.now()
+    }
+
+    /// The bytes of a new id that sorts by time: 48 bits of milliseconds, then 80 random ones.
+    pub fn random_id(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        SystemRandom.fill(&mut bytes[6..]);
+        bytes[..6].copy_from_slice(&self.now().millis().to_be_bytes()[2..]);
+        bytes
     }
 
     pub fn in_flight(&self) -> &InFlight {

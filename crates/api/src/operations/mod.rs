@@ -2,7 +2,9 @@
 //!
 //! A new one is a file, a line in the table below, and a test.
 
+pub mod benchmark;
 pub mod external_tasks;
+pub mod jobs;
 pub mod queue;
 pub mod rules;
 pub mod subagents;
@@ -11,10 +13,12 @@ pub mod turns;
 use std::sync::LazyLock;
 
 use crate::operation::Entry;
+use benchmark::ExportBenchmark;
 use external_tasks::{
     AppendTaskProgress, ArchiveTask, CancelTask, CompleteTask, CreateTask, FailTask, LinkTasks, ListTasks,
     PauseTask, ResumeTask, RetryTask, StartTask, UnlinkTasks, UpdateTask,
 };
+use jobs::{CancelJob, CreateJob, GetJob, ListJobs, RetryJobItem};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use subagents::{
@@ -53,6 +57,12 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<CloseSubagent>(),
         Entry::of::<WaitSubagents>(),
         Entry::of::<ResumeSubagent>(),
+        Entry::of::<ListJobs>(),
+        Entry::of::<CreateJob>(),
+        Entry::of::<GetJob>(),
+        Entry::of::<CancelJob>(),
+        Entry::of::<RetryJobItem>(),
+        Entry::of::<ExportBenchmark>(),
     ]
 });
 

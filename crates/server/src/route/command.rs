@@ -22,8 +22,6 @@ pub struct Command {
     pub hub: Arc<Hub>,
     /// What the command is about: a turn, a task.
     pub id: String,
-    /// A part of that: an item of a job.
-    pub item: Option<String>,
     /// The key of who asks.
     pub by: String,
     pub once: Once,
@@ -59,7 +57,7 @@ impl FromRequest<App> for Command {
         let caller = Caller::from_request_parts(&mut parts, app).await?;
         let ids = Path::<Vec<(String, String)>>::from_request_parts(&mut parts, app).await;
         let mut ids = ids.map_err(|_| not_found())?.0.into_iter().map(|(_, id)| id);
-        let (Some(session), Some(id), item) = (ids.next(), ids.next(), ids.next()) else {
+        let (Some(session), Some(id)) = (ids.next(), ids.next()) else {
             return Err(not_found().into());
         };
         StrictQuery::<()>::from_request_parts(&mut parts, app).await?;
@@ -68,16 +66,13 @@ impl FromRequest<App> for Command {
         let OptionalText(text) = OptionalText::from_request(Request::from_parts(parts, body), app).await?;
         caller.require(Scope::Write)?;
         let hub = app.hub(&caller, &session).await?;
-        let name = match &item {
-            Some(item) => format!("POST {route} {} {id:?} {item:?}", hub.session()),
-            None => format!("POST {route} {} {id}", hub.session()),
-        };
+        let name = format!("POST {route} {} {id}", hub.session());
         let once = idempotency::begin_once(app, &caller, &headers, &name, &text).await?;
         match idempotency::repeated(&once)? {
             Some(again) => Err(Refusal(Box::new(again))),
             None => {
                 let (app, by) = (app.clone(), caller.key_id().to_string());
-                Ok(Self { app, hub, id, item, by, once, text })
+                Ok(Self { app, hub, id, by, once, text })
             }
         }
     }

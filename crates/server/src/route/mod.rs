@@ -11,7 +11,6 @@ mod events;
 mod evidence;
 mod idempotency;
 mod ingest;
-mod jobs;
 mod processes;
 mod sessions;
 mod shares;
@@ -35,14 +34,10 @@ use crate::{edge, operations};
 
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
-pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
-pub(crate) use jobs::{
-    cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
-};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
 pub(crate) use sessions::{
@@ -76,10 +71,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
         .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/evidence", get(evidence::get).post(evidence::post))
-        .route("/v1/sessions/{session}/jobs", post(jobs::post).get(jobs::list))
-        .route("/v1/sessions/{session}/jobs/{job}", get(jobs::get))
-        .route("/v1/sessions/{session}/jobs/{job}/cancel", post(jobs::post_cancel))
-        .route("/v1/sessions/{session}/jobs/{job}/items/{item}/retry", post(jobs::post_retry))
         .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread};
-use super::{job_control as job, params, process_control as process, share_control as share};
+use super::{params, process_control as process, share_control as share};
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
 use crate::route::{self, Once};
@@ -26,12 +26,6 @@ pub enum Control {
     ProcessGet,
     ProcessWrite,
     ProcessTerminate,
-    JobCreate,
-    JobList,
-    JobGet,
-    JobCancel,
-    JobRetryItem,
-    BenchmarkExport,
     ShareCreate,
     ShareList,
     ShareGet,
@@ -78,9 +72,7 @@ pub(super) async fn carry_out(
         return Ok(answer.body);
     }
     let answer = act(asked, control, &rest, &once).await?;
-    if !stores_its_answer(control) {
-        once.remember(app.services(), 200, &answer).await?;
-    }
+    once.remember(app.services(), 200, &answer).await?;
     Ok(answer)
 }
 
@@ -121,11 +113,6 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     Ok(entry.run(&context, &rest).await?.body)
 }
 
-/// Commands on jobs store their answer with their events.
-fn stores_its_answer(control: Control) -> bool {
-    matches!(control, Control::JobCreate | Control::JobCancel | Control::JobRetryItem)
-}
-
 async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> Result<String, Problem> {
     use params::read;
     let Asked { app, caller, .. } = *asked;
@@ -139,12 +126,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::ProcessGet => process::get(app, caller, read(params)?).await,
         Control::ProcessWrite => process::write(app, caller, params, once).await,
         Control::ProcessTerminate => process::terminate(app, caller, params, once).await,
-        Control::JobCreate => job::create(app, caller, params, once).await,
-        Control::JobList => job::list(app, caller, read(params)?).await,
-        Control::JobGet => job::get(app, caller, read(params)?).await,
-        Control::JobCancel => job::cancel(app, caller, params, once).await,
-        Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
-        Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
         Control::ShareCreate => share::create(asked, params).await,
         Control::ShareList => share::list(asked, read(params)?).await,
         Control::ShareGet => share::get(asked, read(params)?).await,

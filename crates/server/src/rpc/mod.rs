@@ -7,7 +7,6 @@ mod carry;
 mod connection;
 mod control;
 mod following;
-mod job_control;
 mod message;
 mod method;
 mod params;

@@ -65,7 +65,6 @@ pub(super) const FOLLOW: &[Param] = &[
 ];
 pub(super) const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
 pub(super) const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
-pub(super) const TASKS: &[Param] = &[SESSION, may("status", "string")];
 pub(super) const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
 pub(super) const LIN_TASK: &[Param] = &[must("task_id", "string"), may("session_id", "string"), REASON];
 pub(super) const LIN_CREATE: &[Param] = &[
@@ -86,20 +85,3 @@ pub(super) const WRITE_PROCESS: &[Param] = &[
     COMMAND,
 ];
 pub(super) const END_PROCESS: &[Param] = &[SESSION, PROCESS, REASON, COMMAND];
-pub(super) const NEW_JOB: &[Param] = &[
-    SESSION,
-    may("jobId", "string"),
-    may("title", "string"),
-    may("items", "array"),
-    may("metadata", "any"),
-    may("instructionRef", "any"),
-    may("taskId", "string"),
-    may("threadId", "string"),
-    COMMAND,
-];
-pub(super) const JOB: Param = must("jobId", "string");
-pub(super) const OF_JOB: &[Param] = &[SESSION, JOB];
-pub(super) const CANCEL_JOB: &[Param] = &[SESSION, JOB, REASON, COMMAND];
-pub(super) const RETRY_ITEM: &[Param] =
-    &[SESSION, JOB, must("itemId", "string"), may("force", "boolean"), REASON, COMMAND];
-pub(super) const OF_TRIAL: &[Param] = &[SESSION, may("trialId", "string")];

@@ -10,7 +10,7 @@ use tokio::sync::MutexGuard;
 use super::link::TaskLinkKind;
 use super::verb::{Edge, Verb};
 use super::{ChangedTask, steps};
-use crate::append::{append_events, random_id};
+use crate::append::append_events;
 use crate::{ApiError, Context, Once, Services, invalid, not_found};
 
 /// The payload of a command's event.
@@ -98,7 +98,7 @@ impl LockedTask<'_> {
             Edge::Already => return Ok(ChangedTask { duplicate: true, ..changed(task, task.status) }),
             Edge::Refused(instead) => return Err(refused(task, verb, instead)),
         }
-        let run = RunId::from_bytes(once.id().map_or_else(|| random_id(self.services), Ok)?);
+        let run = RunId::from_bytes(once.id().unwrap_or_else(|| self.services.random_id()));
         let below = steps::open_below(&self.state.tasks, &task.task_id);
         let reason = payload.get("reason").cloned();
         let mut events = steps::events(verb, task, &below, payload, &run);

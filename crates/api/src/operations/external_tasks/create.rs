@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::command::{Payload, changed, has_turn, payload};
 use super::{ChangedTask, TaskVisibility};
-use crate::append::{append_events, random_id};
+use crate::append::append_events;
 use crate::operation::{About, Group, Method, Operation, Repeats};
 use crate::{ApiError, Context, Scope, invalid, schema};
 
@@ -115,7 +115,7 @@ impl Operation for CreateTask {
         let state = services.sessions().state_at(&hub.key, hub.head()).await?;
         let id = match &request.task_id {
             Some(id) => id.clone(),
-            None => TaskId::from_bytes(once.id().map_or_else(|| random_id(services), Ok)?),
+            None => TaskId::from_bytes(once.id().unwrap_or_else(|| services.random_id())),
         };
         if let Some(known) = state.tasks.iter().find(|task| task.task_id == id) {
             return match request.describes(known) {
