@@ -63,3 +63,25 @@ impl JsonSchema for Word {
         json_schema!({ "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" })
     }
 }
+
+/// Stands for the id of a tenant, or `*` for all.
+pub struct TenantOrAll;
+
+impl JsonSchema for TenantOrAll {
+    fn schema_name() -> Cow<'static, str> {
+        "TenantOrAll".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 128,
+            "pattern": "^([*]|[A-Za-z0-9_.:~@+=-]+)$",
+        })
+    }
+}

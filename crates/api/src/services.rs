@@ -10,7 +10,7 @@ use riverrun_session::metrics::{Counter, Family};
 use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions, SystemRandom};
 
 use crate::in_flight::InFlight;
-use crate::{Agents, ApiError, Identity, Scope, not_found, session_deleted};
+use crate::{Agents, ApiError, Identity, KeyTable, Scope, TenantMeter, not_found, session_deleted};
 
 /// What is asked of the runner, as the metrics name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +55,28 @@ struct Inner {
     in_flight: InFlight,
     /// By command and result.
     commands: Arc<Family<Counter>>,
+    keys: Arc<dyn KeyTable>,
+    meter: Arc<dyn TenantMeter>,
 }
 
 impl Services {
-    pub fn new(sessions: Sessions, runner: Runner, agents: Agents, commands: Arc<Family<Counter>>) -> Self {
-        let agents = RwLock::new(Arc::new(agents));
-        Self(Arc::new(Inner { sessions, runner, agents, in_flight: InFlight::default(), commands }))
+    pub fn new(
+        sessions: Sessions,
+        runner: Runner,
+        agents: Agents,
+        commands: Arc<Family<Counter>>,
+        (keys, meter): (Arc<dyn KeyTable>, Arc<dyn TenantMeter>),
+    ) -> Self {
+        let (agents, in_flight) = (RwLock::new(Arc::new(agents)), InFlight::default());
+        Self(Arc::new(Inner { sessions, runner, agents, in_flight, commands, keys, meter }))
+    }
+
+    pub fn keys(&self) -> &dyn KeyTable {
+        &*self.0.keys
+    }
+
+    pub fn meter(&self) -> &dyn TenantMeter {
+        &*self.0.meter
     }
 
     pub fn sessions(&self) -> &Sessions {

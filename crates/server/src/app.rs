@@ -52,7 +52,9 @@ impl App {
         let options =
             riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         let runner = Runner::over(&sessions, agents.registry.clone(), Arc::new(SystemRandom), options);
-        let services = Services::new(sessions, runner, agents, edge.metrics().commands.clone());
+        let commands = edge.metrics().commands.clone();
+        let of_edge = (Arc::new(edge.clone()) as _, Arc::new(edge.clone()) as _);
+        let services = Services::new(sessions, runner, agents, commands, of_edge);
         Self(Arc::new(Inner {
             takes_work: AtomicBool::new(false),
             services,

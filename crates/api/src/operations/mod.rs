@@ -5,9 +5,11 @@
 pub mod benchmark;
 pub mod external_tasks;
 pub mod jobs;
+pub mod keys;
 pub mod queue;
 pub mod rules;
 pub mod subagents;
+pub mod tenants;
 pub mod turns;
 
 use std::sync::LazyLock;
@@ -19,11 +21,13 @@ use external_tasks::{
     PauseTask, ResumeTask, RetryTask, StartTask, UnlinkTasks, UpdateTask,
 };
 use jobs::{CancelJob, CreateJob, GetJob, ListJobs, RetryJobItem};
+use keys::{CreateKey, ListKeys, RevokeKey, RotateKey};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use subagents::{
     CloseSubagent, ListSubagents, ResumeSubagent, SendSubagentInput, SpawnSubagent, WaitSubagents,
 };
+use tenants::{GetRetention, GetUsage, ListTenants};
 use turns::{CancelTurn, RetryTurn, SteerTurn};
 
 /// The table from which HTTP, JSON-RPC, OpenAPI and the clients are made, in the order of the documents.
@@ -63,6 +67,13 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<CancelJob>(),
         Entry::of::<RetryJobItem>(),
         Entry::of::<ExportBenchmark>(),
+        Entry::of::<CreateKey>(),
+        Entry::of::<ListKeys>(),
+        Entry::of::<RevokeKey>(),
+        Entry::of::<RotateKey>(),
+        Entry::of::<ListTenants>(),
+        Entry::of::<GetUsage>(),
+        Entry::of::<GetRetention>(),
     ]
 });
 

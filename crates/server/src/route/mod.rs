@@ -20,7 +20,6 @@ mod transfer;
 mod turn_stream;
 mod turns;
 mod upload;
-mod usage;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -78,8 +77,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/backups", post(backups::post))
-        .route("/v1/usage", get(usage::usage))
-        .route("/v1/retention", get(usage::retention))
         .route_layer(axum::middleware::from_fn(edge::answers_json))
         // These answer in a form that the request chooses.
         .route("/v1/sessions/{session}/turns", post(turns::submit))

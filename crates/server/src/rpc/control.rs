@@ -1,6 +1,6 @@
 //! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
-use riverrun_api::{Attempt, Context, Entry, Repeats};
+use riverrun_api::{Attempt, Context, Entry};
 use riverrun_event::ThreadId;
 use riverrun_fold::read_model::{self, ReadModels};
 use serde::Deserialize;
@@ -100,7 +100,7 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     let Named { command_id } = params::read(params)?;
     let Asked { app, caller, base_url } = *asked;
     let begun = match command_id {
-        Some(command) if entry.about.repeats != Repeats::Harmless => {
+        Some(command) if entry.about.repeats.takes_key() => {
             begin_command(app, caller, &command, entry.about.name, params).await?
         }
         _ => (Once::unnamed(), params.to_owned()),
