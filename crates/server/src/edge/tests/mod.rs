@@ -104,12 +104,16 @@ async fn echo(mut socket: WebSocket) {
     }
 }
 
+fn allowed(caller: &Caller, scope: Scope) -> Result<&'static str, Problem> {
+    Ok(caller.require(scope).map(|()| "ok")?)
+}
+
 fn routes_under_test() -> Router<App> {
     Router::new()
         .route("/v1/echo", post(async |_: Caller, StrictJson(_): StrictJson<Command>| "ok"))
         .route("/v1/list", get(async |_: Caller, StrictQuery(_): StrictQuery<Filter>| "ok"))
-        .route("/v1/write", post(async |caller: Caller| caller.require(Scope::Write).map(|()| "ok")))
-        .route("/v1/approve", post(async |caller: Caller| caller.require(Scope::Approve).map(|()| "ok")))
+        .route("/v1/write", post(async |caller: Caller| allowed(&caller, Scope::Write)))
+        .route("/v1/approve", post(async |caller: Caller| allowed(&caller, Scope::Approve)))
         .route("/v1/sessions/{session}/events", get(stream))
         .route("/v1/ws", get(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo)))
         .route("/v1/panic", get(async || -> &'static str { panic!("on purpose") }))
