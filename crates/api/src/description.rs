@@ -7,7 +7,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::member::{request_generator, response_generator};
-use crate::operation::{Entry, Repeats};
+use crate::operation::Entry;
 use crate::operations::OPERATIONS;
 
 /// Everything that a document or a client needs to know. `schemas` are shared by requests and answers.
@@ -65,7 +65,7 @@ fn describe(entry: &Entry, request: Schema, response: Value) -> Value {
         "queryNames": about.http_names.iter().map(|(member, name)| ((*member).to_owned(), Value::from(*name))).collect::<Map<_, _>>(),
         "scope": about.scope.as_str(),
         "pages": about.pages,
-        "idempotencyKey": about.repeats != Repeats::Harmless,
+        "idempotencyKey": about.repeats.takes_key(),
         "statuses": statuses,
         "errors": errors,
         "request": request,

@@ -1,12 +1,13 @@
 //! Who asks, and what the credential allows.
 
 use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, TenantId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiError, not_found};
 
 /// What a key may do. Scopes do not imply each other, except that `admin` implies all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     Read,

@@ -4,6 +4,7 @@
 //! authenticates the caller, builds the request as one JSON object and calls the operation.
 
 mod agents;
+mod append;
 mod command_error;
 mod context;
 mod decode;
@@ -12,6 +13,7 @@ mod error;
 mod idempotency;
 mod identity;
 mod in_flight;
+mod key_table;
 mod list_page;
 mod log_position;
 mod member;
@@ -20,9 +22,11 @@ pub mod operations;
 mod rates;
 mod schema;
 mod services;
+mod tenant_meter;
 mod turn_input;
 
 pub use agents::Agents;
+pub use append::append_events;
 pub use context::{Context, cursor_after};
 pub use decode::{compact, decode, decode_text, unknown_field};
 pub use description::description;
@@ -30,11 +34,13 @@ pub use error::{ApiError, invalid, not_found, quota_exceeded, session_deleted};
 pub use idempotency::{Attempt, Once, StoredResponse, digest, stored_answer, to_json};
 pub use identity::{Identity, PageIdentity, Reach, Scope, needs_key};
 pub use in_flight::{FlightGuard, InFlight};
+pub use key_table::{IssuedKey, KeyChange, KeyRequest, KeyTable, TenantKeys};
 pub use list_page::page_request;
 pub use log_position::LogPosition;
 pub use member::{Form, Member};
 pub use operation::{About, Answer, Entry, Group, Method, Operation, Repeats};
 pub use operations::{OPERATIONS, operation};
 pub use rates::TenantRates;
-pub use services::{RunnerCommand, Services};
+pub use services::{RunnerCommand, Services, TenantServices};
+pub use tenant_meter::{QuotaFigure, TenantFigures, TenantMeter};
 pub use turn_input::{check_addresses, check_blobs, check_input, says_nothing, settings};

@@ -135,10 +135,22 @@ impl Method {
 pub enum Repeats {
     /// It changes nothing, so it is done again.
     Harmless,
+    /// It is done again: its answer must not be stored, because it shows a secret, or the second time changes nothing.
+    DoneAgain,
     /// With an idempotency key it is done once; the answer is stored after its effects.
     AnswerStored,
     /// With an idempotency key it is done once; the operation stores the answer together with its events.
     AnswerStoredWithEvents,
+}
+
+impl Repeats {
+    /// Whether an idempotency key names the request.
+    pub const fn takes_key(self) -> bool {
+        match self {
+            Self::Harmless | Self::DoneAgain => false,
+            Self::AnswerStored | Self::AnswerStoredWithEvents => true,
+        }
+    }
 }
 
 /// An answer in the form that every transport carries.

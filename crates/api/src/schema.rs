@@ -25,6 +25,11 @@ pub fn cursor(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A number of things, or the number of an event or none.
+pub fn count(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 0 })
+}
+
 /// Stands for an id in `#[schemars(with = "Option<schema::Id>")]`: the form that a given id must have.
 pub struct Id;
 
@@ -61,3 +66,24 @@ impl JsonSchema for Word {
 
 /// Where a page of a list ended.
 pub const PAGE_CURSOR: &str = "^[0-9]{1,18}$";
+/// Stands for the id of a tenant, or `*` for all.
+pub struct TenantOrAll;
+
+impl JsonSchema for TenantOrAll {
+    fn schema_name() -> Cow<'static, str> {
+        "TenantOrAll".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 128,
+            "pattern": "^([*]|[A-Za-z0-9_.:~@+=-]+)$",
+        })
+    }
+}

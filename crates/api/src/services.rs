@@ -10,7 +10,9 @@ use riverrun_session::metrics::{Counter, Family};
 use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions, SystemRandom};
 
 use crate::in_flight::InFlight;
-use crate::{Agents, ApiError, Identity, Scope, TenantRates, not_found, session_deleted};
+use crate::{
+    Agents, ApiError, Identity, KeyTable, Scope, TenantMeter, TenantRates, not_found, session_deleted,
+};
 
 /// What is asked of the runner, as the metrics name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,20 @@ impl RunnerCommand {
     }
 }
 
+/// What a transport knows about tenants.
+pub struct TenantServices {
+    pub keys: Arc<dyn KeyTable>,
+    pub meter: Arc<dyn TenantMeter>,
+    pub rates: Arc<dyn TenantRates>,
+}
+
+impl TenantServices {
+    /// One object that is all of them.
+    pub fn of<T: KeyTable + TenantMeter + TenantRates + Clone + 'static>(edge: &T) -> Self {
+        Self { keys: Arc::new(edge.clone()), meter: Arc::new(edge.clone()), rates: Arc::new(edge.clone()) }
+    }
+}
+
 /// Shared by every operation. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Services(Arc<Inner>);
@@ -55,7 +71,7 @@ struct Inner {
     in_flight: InFlight,
     /// By command and result.
     commands: Arc<Family<Counter>>,
-    rates: Arc<dyn TenantRates>,
+    tenants: TenantServices,
 }
 
 impl Services {
@@ -64,10 +80,20 @@ impl Services {
         runner: Runner,
         agents: Agents,
         commands: Arc<Family<Counter>>,
-        rates: Arc<dyn TenantRates>,
+        tenants: TenantServices,
     ) -> Self {
-        let agents = RwLock::new(Arc::new(agents));
-        Self(Arc::new(Inner { sessions, runner, agents, in_flight: InFlight::default(), commands, rates }))
+        let (agents, in_flight) = (RwLock::new(Arc::new(agents)), InFlight::default());
+        Self(Arc::new(Inner { sessions, runner, agents, in_flight, commands, tenants }))
+    }
+
+    /// The keys of this server.
+    pub fn keys(&self) -> &dyn KeyTable {
+        &*self.0.tenants.keys
+    }
+
+    /// What tenants use, and may use.
+    pub fn meter(&self) -> &dyn TenantMeter {
+        &*self.0.tenants.meter
     }
 
     pub fn sessions(&self) -> &Sessions {
@@ -90,8 +116,9 @@ impl Services {
         self.0.sessions.now()
     }
 
+    /// What tenants may do in a time.
     pub fn rates(&self) -> &dyn TenantRates {
-        &*self.0.rates
+        &*self.0.tenants.rates
     }
 
     /// The bytes of a new id that sorts by time: 48 bits of milliseconds, then 80 random ones.

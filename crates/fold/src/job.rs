@@ -1,6 +1,7 @@
 //! Jobs: many like pieces of work, each with a status and attempts of its own.
 
 use riverrun_event::{BlobRef, ErrorInfo, JobProgress, RawJson, Sequence, TaskId, ThreadId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Jobs in the state; the oldest that has ended is dropped first, and is counted.
@@ -24,7 +25,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The status of a job or of one of its items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
     /// It has not begun.
@@ -120,8 +121,9 @@ pub struct Job {
 }
 
 /// One item of a job.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "JobItem")]
 pub struct JobItemState {
     /// The item.
     pub item_id: String,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRef;
-use riverrun_api::{Agents, RunnerCommand, Services};
+use riverrun_api::{Agents, RunnerCommand, Services, TenantServices};
 use riverrun_event::Timestamp;
 use riverrun_log::{Clock, Log};
 use riverrun_runner::{CommandError, Runner};
@@ -52,8 +52,8 @@ impl App {
         let options =
             riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         let runner = Runner::over(&sessions, agents.registry.clone(), Arc::new(SystemRandom), options);
-        let services =
-            Services::new(sessions, runner, agents, edge.metrics().commands.clone(), Arc::new(edge.clone()));
+        let commands = edge.metrics().commands.clone();
+        let services = Services::new(sessions, runner, agents, commands, TenantServices::of(&edge));
         Self(Arc::new(Inner {
             takes_work: AtomicBool::new(false),
             services,

@@ -9,9 +9,7 @@ use axum::routing::{MethodFilter, on};
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use riverrun_api::{
-    About, Answer, ApiError, Context, Entry, Form, Member, OPERATIONS, Once, Repeats, invalid,
-};
+use riverrun_api::{About, Answer, ApiError, Context, Entry, Form, Member, OPERATIONS, Once, invalid};
 use riverrun_event::ErrorCode;
 use serde_json::Value;
 
@@ -65,9 +63,9 @@ async fn handle(
         Some((_, session)) => Some(app.hub(&caller, session).await?),
         None => None,
     };
-    let once = match entry.about.repeats {
-        Repeats::Harmless => Once::unnamed(),
-        Repeats::AnswerStored | Repeats::AnswerStoredWithEvents => {
+    let once = match entry.about.repeats.takes_key() {
+        false => Once::unnamed(),
+        true => {
             let attempt = begin_idempotent(app, &caller, &headers, &key_scope(entry, &caller, &ids)).await?;
             Once::new(attempt, &text)
         }

@@ -4,13 +4,19 @@
 
 pub mod actions;
 pub mod agents;
+pub mod benchmark;
 pub mod evidence;
+pub mod external_tasks;
+pub mod jobs;
+pub mod keys;
 pub mod processes;
 pub mod queue;
 pub mod rules;
 pub mod sessions;
 pub mod shares;
+pub mod subagents;
 pub mod tasks;
+pub mod tenants;
 pub mod threads;
 pub mod turns;
 
@@ -19,13 +25,24 @@ use std::sync::LazyLock;
 use crate::operation::Entry;
 use actions::{DecideAction, ListActions, ListSessionActions};
 use agents::ListAgents;
+use benchmark::ExportBenchmark;
 use evidence::{ExportEvidence, RecordEvidence};
+use external_tasks::{
+    AppendTaskProgress, ArchiveTask, CancelTask, CompleteTask, CreateTask, FailTask, LinkTasks, ListTasks,
+    PauseTask, ResumeTask, RetryTask, StartTask, UnlinkTasks, UpdateTask,
+};
+use jobs::{CancelJob, CreateJob, GetJob, ListJobs, RetryJobItem};
+use keys::{CreateKey, ListKeys, RevokeKey, RotateKey};
 use processes::{GetEnvironment, GetProcess, ListProcesses, TerminateProcess, WriteProcessStdin};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use sessions::{CreateSession, DeleteSession, GetSession, GetState, ListSessions};
 use shares::{CreateShare, GetShare, ListShares, RevokeShare};
+use subagents::{
+    CloseSubagent, ListSubagents, ResumeSubagent, SendSubagentInput, SpawnSubagent, WaitSubagents,
+};
 use tasks::GetTask;
+use tenants::{GetRetention, GetUsage, ListTenants};
 use threads::GetThread;
 use turns::{CancelTurn, RetryTurn, SteerTurn};
 
@@ -62,6 +79,39 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<ListShares>(),
         Entry::of::<GetShare>(),
         Entry::of::<RevokeShare>(),
+        Entry::of::<ListTasks>(),
+        Entry::of::<CreateTask>(),
+        Entry::of::<UpdateTask>(),
+        Entry::of::<StartTask>(),
+        Entry::of::<AppendTaskProgress>(),
+        Entry::of::<PauseTask>(),
+        Entry::of::<ResumeTask>(),
+        Entry::of::<CompleteTask>(),
+        Entry::of::<FailTask>(),
+        Entry::of::<CancelTask>(),
+        Entry::of::<RetryTask>(),
+        Entry::of::<ArchiveTask>(),
+        Entry::of::<LinkTasks>(),
+        Entry::of::<UnlinkTasks>(),
+        Entry::of::<ListSubagents>(),
+        Entry::of::<SpawnSubagent>(),
+        Entry::of::<SendSubagentInput>(),
+        Entry::of::<CloseSubagent>(),
+        Entry::of::<WaitSubagents>(),
+        Entry::of::<ResumeSubagent>(),
+        Entry::of::<ListJobs>(),
+        Entry::of::<CreateJob>(),
+        Entry::of::<GetJob>(),
+        Entry::of::<CancelJob>(),
+        Entry::of::<RetryJobItem>(),
+        Entry::of::<ExportBenchmark>(),
+        Entry::of::<CreateKey>(),
+        Entry::of::<ListKeys>(),
+        Entry::of::<RevokeKey>(),
+        Entry::of::<RotateKey>(),
+        Entry::of::<ListTenants>(),
+        Entry::of::<GetUsage>(),
+        Entry::of::<GetRetention>(),
     ]
 });
 

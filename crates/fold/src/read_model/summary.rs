@@ -41,7 +41,9 @@ pub struct ExecutionEnvironment {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessesRead {
+    /// How well they are known.
     pub standing: Standing,
+    /// The newest processes, the oldest first.
     pub entries: Vec<Process>,
     /// True if older processes were dropped; the log still has them.
     pub truncated: bool,

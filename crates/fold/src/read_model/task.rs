@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use riverrun_event::{ErrorInfo, RunId, TaskId, Timestamp, TurnId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub struct TaskSnapshot {
 }
 
 /// The standard's task.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRead {
     /// The task.
@@ -72,7 +73,7 @@ pub struct TaskRead {
 }
 
 /// One run of a task.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRead {
     /// `unknown` if no event named the run.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use riverrun_api::Scope;
+use riverrun_api::{IssuedKey, KeyRequest, Scope, TenantKeys};
 use riverrun_event::{CredentialId, ErrorCode, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{ApiKey, Clock, Credential, Log, Timestamp};
@@ -50,32 +50,6 @@ impl KeyState {
     pub(super) fn watch(&self) -> watch::Receiver<bool> {
         self.live.subscribe()
     }
-}
-
-/// A key that was just made. This is the only time that its text exists.
-#[derive(Debug)]
-pub struct NewKey {
-    pub text: String,
-    pub stored: ApiKey,
-}
-
-/// What to make a key with.
-#[derive(Debug, Clone)]
-pub struct KeyRequest {
-    pub tenant: TenantId,
-    pub scopes: Vec<Scope>,
-    pub label: String,
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A tenant, as its keys tell of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TenantKeys {
-    pub tenant: TenantId,
-    /// Keys that work now.
-    pub live: usize,
-    /// All that were ever made.
-    pub total: usize,
 }
 
 /// All keys, in memory, kept true to the store.
@@ -125,7 +99,7 @@ impl Keys {
     }
 
     /// Makes and stores a key.
-    pub async fn create(&self, request: KeyRequest) -> Result<NewKey, Problem> {
+    pub async fn create(&self, request: KeyRequest) -> Result<IssuedKey, Problem> {
         let key = self.draft(request)?;
         self.insert(key.stored.clone()).await?;
         Ok(key)
@@ -163,7 +137,7 @@ impl Keys {
 
     /// Gives a key a new secret. The former one works for `overlap` more; everything else about the key stays.
     /// None if there is no such key, or if it no longer works.
-    pub async fn rotate(&self, id: &KeyId, overlap: Duration) -> Result<Option<NewKey>, Problem> {
+    pub async fn rotate(&self, id: &KeyId, overlap: Duration) -> Result<Option<IssuedKey>, Problem> {
         let _alone = self.changing.lock().await;
         let now = self.clock.now();
         let Some(state) = self.find(id).filter(|key| key.is_live(|| now)) else { return Ok(None) };
@@ -187,7 +161,7 @@ impl Keys {
         let hash = Sha256::digest(text.as_bytes()).into();
         let stored = ApiKey { hash, last_used_at: state.last_used(), ..state.stored.clone() };
         self.insert(stored.clone()).await?;
-        Ok(Some(NewKey { text, stored }))
+        Ok(Some(IssuedKey { text, stored }))
     }
 
     /// Revokes a key; whoever is inside with it is told at once. False if there is no such key.
@@ -287,7 +261,7 @@ impl Keys {
         self.revocations.notified().await;
     }
 
-    fn draft(&self, request: KeyRequest) -> Result<NewKey, Problem> {
+    fn draft(&self, request: KeyRequest) -> Result<IssuedKey, Problem> {
         let id = KeyId::from_bytes(random()?);
         let text = key_text(&id, &random::<32>()?);
         let stored = ApiKey {
@@ -301,7 +275,7 @@ impl Keys {
             revoked_at: None,
             last_used_at: None,
         };
-        Ok(NewKey { text, stored })
+        Ok(IssuedKey { text, stored })
     }
 
     async fn insert(&self, key: ApiKey) -> Result<(), Problem> {

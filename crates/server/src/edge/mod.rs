@@ -26,6 +26,7 @@ mod request;
 mod routes;
 mod scan;
 mod secret_file;
+mod services;
 mod stream;
 mod ticket;
 
@@ -51,7 +52,7 @@ pub use decode::{compact, decode, decode_text};
 pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
-pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, TenantKeys};
+pub use keys::{DEFAULT_TENANT, Keys};
 pub use limits::{DEFAULT_PORT, Limits, Quota, TenantQuotas};
 pub use lines::Lines;
 pub use negotiate::{Media, answers_json, negotiate};
@@ -59,11 +60,10 @@ pub use page::PageOrigin;
 pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
-pub(crate) use quota::TenantUse;
 pub use request::RequestId;
 pub(crate) use request::no_route;
-pub use riverrun_api::Scope;
 use riverrun_api::{ApiError, TenantRates};
+pub use riverrun_api::{IssuedKey, KeyRequest, Scope, TenantKeys};
 pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;
@@ -200,10 +200,6 @@ impl Edge {
     /// Counts bytes of a blob as they arrive; 429 if the tenant's rate is used up. `is_first`: nothing came before.
     pub(crate) fn take_upload(&self, tenant: &TenantId, bytes: usize, is_first: bool) -> Result<(), Problem> {
         self.0.quotas.take_upload(tenant, bytes, is_first)
-    }
-
-    pub(crate) fn tenant_use(&self, tenant: &TenantId) -> TenantUse {
-        self.0.quotas.tenant_use(tenant)
     }
 
     /// Bounds the bodies that are held in memory.

@@ -23,6 +23,11 @@ impl Problem {
         Self(ApiError::new(code, detail))
     }
 
+    /// The error without a transport.
+    pub fn into_error(self) -> ApiError {
+        self.0
+    }
+
     /// The path of the field at fault, `input[2].text`.
     pub fn field(self, field: impl Into<String>) -> Self {
         Self(self.0.field(field))

@@ -1,20 +1,15 @@
-//! The trials of a session that a harness outside recorded by `benchmark.*` events, as JSON, lines or a table.
-//!
-//! A trial is exported in the form of the standard's trial pack: what was measured, the ids in this runtime, where the
-//! records are, how it was graded. An id that no event named is a gap by its name and is never guessed.
+//! The benchmark trials of a session over HTTP: as JSON, lines or a table.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
-use riverrun_event::SCHEMA_VERSION;
-use riverrun_fold::{State as Folded, Status, Trial};
-use serde_json::{Map, Value, json};
+use riverrun_api::operations::benchmark::export_benchmark;
+use riverrun_api::to_json;
+use serde_json::Value;
 
 use crate::app::App;
 use crate::deliver::one_of;
-use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
-use riverrun_api::cursor_after;
-use riverrun_session::Hub;
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -50,128 +45,16 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     let hub = app.hub(&caller, &session).await?;
-    let whole = export(&app, &hub, query.trial.as_deref()).await?;
-    let packs = whole["trials"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let export = export_benchmark(app.services(), &hub, query.trial.as_deref()).await?;
+    let packs = export.trials.as_slice();
     let (media, text) = match query.format {
-        Format::Json => ("application/json", whole.to_string()),
+        Format::Json => ("application/json", to_json(&export)),
         Format::Ndjson => {
             ("application/x-ndjson", packs.iter().map(|pack| format!("{pack}\n")).collect::<String>())
         }
         Format::Csv => ("text/csv; charset=utf-8", table(packs)),
     };
     Ok(([(CONTENT_TYPE, media)], text).into_response())
-}
-
-/// All trials, or the one that is named. Secrets that this server knows are taken out of what the harness wrote.
-pub(crate) async fn export(app: &App, hub: &Hub, trial: Option<&str>) -> Result<Value, Problem> {
-    let head = hub.head();
-    let state = app.sessions().state_at(&hub.key, head).await?;
-    let known = &state.benchmarks;
-    let wanted = known.trials.iter().filter(|known| trial.is_none_or(|trial| known.trial_id == trial));
-    let packs: Vec<Value> = wanted.map(|trial| pack(hub, &state, trial)).collect();
-    if packs.is_empty() && trial.is_some() {
-        return Err(not_found().field("trial"));
-    }
-    let mut whole = json!({
-        "schemaVersion": SCHEMA_VERSION,
-        "sessionId": hub.session(),
-        "sequence": head,
-        "cursor": cursor_after(hub, head).to_string(),
-        "replay": format!("/v1/sessions/{}/export", hub.session()),
-        "trials": packs,
-        "truncated": known.dropped > 0,
-    });
-    if trial.is_none() {
-        whole["datasets"] = json!(known.datasets);
-        whole["configurations"] = json!(known.configurations);
-        whole["comparisons"] = json!(known.comparisons);
-    }
-    redact(&mut whole);
-    Ok(whole)
-}
-
-fn redact(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            let redacted = riverrun_secret::redact(text);
-            if redacted != text.as_str() {
-                *text = redacted.into_owned();
-            }
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(redact),
-        Value::Object(members) => members.values_mut().for_each(redact),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-fn pack(hub: &Hub, state: &Folded, trial: &Trial) -> Value {
-    let mut pack = serde_json::to_value(trial).unwrap_or_default();
-    let correlation = correlation(hub, trial);
-    if let Value::Object(members) = &mut pack {
-        for name in ["threadId", "turnId", "taskId", "runId", "traceId"] {
-            members.remove(name);
-        }
-        members.insert("schemaVersion".to_owned(), SCHEMA_VERSION.into());
-        members.insert("knownGaps".to_owned(), json!(gaps(trial, &correlation)));
-        if let Some(turn) = turn(state, &correlation) {
-            members.insert("runtime".to_owned(), turn);
-        }
-        members.insert("runtimeCorrelation".to_owned(), Value::Object(correlation));
-    }
-    pack
-}
-
-/// The ids that the events carried, then those that the harness wrote beside them.
-fn correlation(hub: &Hub, trial: &Trial) -> Map<String, Value> {
-    let given = trial.runtime_correlation.as_ref().and_then(|given| given.to::<Map<String, Value>>().ok());
-    let mut all = given.unwrap_or_default();
-    all.insert("sessionId".to_owned(), json!(hub.session()));
-    let ids = [
-        ("threadId", json!(trial.thread_id)),
-        ("turnId", json!(trial.turn_id)),
-        ("taskId", json!(trial.task_id)),
-        ("runId", json!(trial.run_id)),
-        ("traceId", json!(trial.trace_id)),
-    ];
-    for (name, id) in ids.into_iter().filter(|(_, id)| !id.is_null()) {
-        all.insert(name.to_owned(), id);
-    }
-    all
-}
-
-/// What the session itself knows of the turn that was measured, while the turn is in the state.
-fn turn(state: &Folded, correlation: &Map<String, Value>) -> Option<Value> {
-    let id = correlation.get("turnId")?.as_str()?;
-    let turn = state.turns.iter().find(|turn| turn.turn_id.as_str() == id)?;
-    let mut known = json!({ "turnStatus": turn.status, "usage": turn.usage });
-    for (name, at) in [("submittedAt", &turn.submitted_at), ("endedAt", &turn.ended_at)] {
-        if let Some(at) = at {
-            known[name] = json!(at);
-        }
-    }
-    Some(known)
-}
-
-/// What a reader of a trial needs and no event named, by name.
-fn gaps(trial: &Trial, correlation: &Map<String, Value>) -> Vec<&'static str> {
-    let ids = &trial.benchmark;
-    let refs = trial.refs.as_ref().and_then(|refs| refs.to::<Map<String, Value>>().ok()).unwrap_or_default();
-    let has_ended = trial.status.is_terminal();
-    let trajectory = trial.trajectory.as_ref().and_then(|trajectory| trajectory.r#ref.as_ref());
-    let has_reward = trial.reward.as_ref().is_some_and(|reward| reward.value.is_some());
-    let known = [
-        ("datasetId", ids.dataset_id.is_some()),
-        ("datasetVersion", ids.dataset_version.is_some()),
-        ("taskId", ids.task_id.is_some()),
-        ("configurationId", ids.configuration_id.is_some()),
-        ("threadId", correlation.contains_key("threadId")),
-        ("turnId", correlation.contains_key("turnId")),
-        ("runId", correlation.contains_key("runId")),
-        ("trajectoryRef", trajectory.is_some() || refs.contains_key("trajectoryRef")),
-        ("reward", has_reward || !has_ended),
-        ("status", trial.status != Status::Unknown),
-    ];
-    known.into_iter().filter(|(_, is_known)| !is_known).map(|(name, _)| name).collect()
 }
 
 const COLUMNS: [(&str, &str); 18] = [
@@ -231,6 +114,8 @@ fn cell(value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -3,21 +3,14 @@
 mod backups;
 mod benchmark;
 mod blobs;
-mod command;
 mod events;
 mod idempotency;
 mod ingest;
-mod jobs;
-mod kept;
-mod sessions;
 mod shares;
-mod subagents;
-mod tasks;
 mod transfer;
 mod turn_stream;
 mod turns;
 mod upload;
-mod usage;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -29,40 +22,22 @@ use serde::Serialize;
 use crate::app::App;
 use crate::{edge, operations};
 
-pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
-pub(crate) use jobs::{
-    cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
-};
-pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
 pub(crate) use shares::live as live_share;
-pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
-pub(crate) use tasks::{cancel as cancel_task, retry as retry_task, turn_of};
 pub(crate) use transfer::forked;
 pub(crate) use turns::{SubmitBody, submit_turn};
 
 /// The native routes.
 pub(crate) fn routes() -> Router<App> {
-    task_commands()
-        .merge(operations::routes())
+    operations::routes()
         .route("/v2/sessions/{session}/share", post(shares::share))
         .route("/share/{share}", get(shares::read))
-        .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
-        .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
-        .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
-        .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
-        .route("/v1/sessions/{session}/jobs", post(jobs::post).get(jobs::list))
-        .route("/v1/sessions/{session}/jobs/{job}", get(jobs::get))
-        .route("/v1/sessions/{session}/jobs/{job}/cancel", post(jobs::post_cancel))
-        .route("/v1/sessions/{session}/jobs/{job}/items/{item}/retry", post(jobs::post_retry))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/backups", post(backups::post))
-        .route("/v1/usage", get(usage::usage))
-        .route("/v1/retention", get(usage::retention))
         .route_layer(axum::middleware::from_fn(edge::answers_json))
         // These answer in a form that the request chooses.
         .route("/v1/sessions/{session}/turns", post(turns::submit))
@@ -71,25 +46,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/benchmark", get(benchmark::get))
         .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/schemas/config.json", get(config_schema))
-}
-
-/// One route for each command on a task.
-#[rustfmt::skip]
-fn task_commands() -> Router<App> {
-    let on = |verb| post(move |command| kept::command(verb, command));
-    Router::new()
-        .route("/v1/sessions/{session}/tasks/{task}/update", on(Verb::Update))
-        .route("/v1/sessions/{session}/tasks/{task}/start", on(Verb::Start))
-        .route("/v1/sessions/{session}/tasks/{task}/progress", on(Verb::Progress))
-        .route("/v1/sessions/{session}/tasks/{task}/pause", on(Verb::Pause))
-        .route("/v1/sessions/{session}/tasks/{task}/resume", on(Verb::Resume))
-        .route("/v1/sessions/{session}/tasks/{task}/complete", on(Verb::Complete))
-        .route("/v1/sessions/{session}/tasks/{task}/fail", on(Verb::Fail))
-        .route("/v1/sessions/{session}/tasks/{task}/cancel", on(Verb::Cancel))
-        .route("/v1/sessions/{session}/tasks/{task}/retry", on(Verb::Retry))
-        .route("/v1/sessions/{session}/tasks/{task}/archive", on(Verb::Archive))
-        .route("/v1/sessions/{session}/tasks/{task}/link", on(Verb::Link))
-        .route("/v1/sessions/{session}/tasks/{task}/unlink", on(Verb::Unlink))
 }
 
 async fn config_schema(

@@ -1,40 +1,20 @@
-//! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
+//! Requests over JSON-RPC: the operations of the table, and the few methods whose HTTP form is not in it.
 
-use riverrun_api::{Attempt, Context, Entry, Repeats};
-use riverrun_event::TaskId;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::carry::text;
-use super::turn_control::{self as turn, split};
-use super::{job_control as job, params, subagent_control as subagent, task_control as task};
+use super::params;
+use super::turn_control as turn;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, invalid, not_found};
-use crate::route::{self, Kept, Once, Verb};
+use crate::edge::{Caller, Problem, Scope, invalid};
+use crate::route::Once;
+use riverrun_api::{Attempt, Context, Entry};
 use riverrun_session::page;
 
 /// What the runner and its sessions can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     TurnSubmit,
-    TaskList,
-    TaskCreate,
-    TaskCancel,
-    TaskRetry,
-    /// What only a task that a caller keeps takes.
-    Task(Verb),
-    SubagentSpawn,
-    SubagentList,
-    SubagentWait,
-    SubagentResume,
-    SubagentInput,
-    SubagentClose,
-    JobCreate,
-    JobList,
-    JobGet,
-    JobCancel,
-    JobRetryItem,
-    BenchmarkExport,
     SessionExport,
 }
 
@@ -69,9 +49,7 @@ pub(super) async fn carry_out(
         return Ok(answer.body);
     }
     let answer = act(asked, control, &rest, &once).await?;
-    if !stores_its_answer(control) {
-        once.remember(app.services(), 200, &answer).await?;
-    }
+    once.remember(app.services(), 200, &answer).await?;
     Ok(answer)
 }
 
@@ -99,7 +77,7 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     let Named { command_id } = params::read(params)?;
     let Asked { app, caller, base_url } = *asked;
     let begun = match command_id {
-        Some(command) if entry.about.repeats != Repeats::Harmless => {
+        Some(command) if entry.about.repeats.takes_key() => {
             begin_command(app, caller, &command, entry.about.name, params).await?
         }
         _ => (Once::unnamed(), params.to_owned()),
@@ -112,61 +90,13 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     Ok(entry.run(&context, &rest).await?.body)
 }
 
-/// Commands on kept tasks and on jobs store their answer with their events.
-fn stores_its_answer(control: Control) -> bool {
-    matches!(
-        control,
-        Control::TaskCreate
-            | Control::Task(_)
-            | Control::JobCreate
-            | Control::JobCancel
-            | Control::JobRetryItem
-    )
-}
-
 async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> Result<String, Problem> {
     use params::read;
     let Asked { app, caller, .. } = *asked;
     match control {
         Control::TurnSubmit => turn::submit(app, caller, params, once).await,
-        Control::TaskList => task::list(app, caller, read(params)?).await,
-        Control::TaskCreate => create_task(app, caller, params, once).await,
-        Control::TaskCancel => task::cancel(app, caller, read(params)?, once).await,
-        Control::TaskRetry => task::retry(app, caller, read(params)?, once).await,
-        Control::Task(verb) => kept(app, caller, verb, params, once).await,
-        Control::SubagentSpawn => subagent::spawn(app, caller, params, once).await,
-        Control::SubagentList => subagent::list(app, caller, read(params)?).await,
-        Control::SubagentWait => subagent::wait(app, caller, read(params)?).await,
-        Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
-        Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
-        Control::SubagentClose => subagent::close(app, caller, read(params)?, once).await,
-        Control::JobCreate => job::create(app, caller, params, once).await,
-        Control::JobList => job::list(app, caller, read(params)?).await,
-        Control::JobGet => job::get(app, caller, read(params)?).await,
-        Control::JobCancel => job::cancel(app, caller, params, once).await,
-        Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
-        Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
     }
-}
-
-async fn create_task(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session], body) = split(params, ["sessionId"])?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::create_task(app, &hub, &body, once).await?))
-}
-
-async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session, task], body) = split(params, ["sessionId", "taskId"])?;
-    let hub = app.hub(caller, &session).await?;
-    let is_kept = match TaskId::new(&task) {
-        Ok(id) => route::keeps(app, &hub, &id).await?,
-        Err(_) => return Err(not_found()),
-    };
-    if !is_kept && matches!(verb, Verb::Pause | Verb::Resume) {
-        return Ok(text(&route::pause_run(app, &hub, &task, verb, &body, once).await?));
-    }
-    Ok(text(&Kept::find(app, &hub, &task).await?.carry_out(verb, &body, once).await?))
 }
 
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {

@@ -39,9 +39,7 @@ impl Entry {
         match self.method {
             Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck => true,
             SessionAppend | Tasks(_) => false,
-            Control(control) => {
-                matches!(control, TurnSubmit | TaskList | SubagentList | SubagentWait)
-            }
+            Control(control) => matches!(control, TurnSubmit),
         }
     }
 }
@@ -61,7 +59,6 @@ use super::signature::*;
 use super::task_control::Tasks::{
     Cancel, Create, CreateSubscribe, Get, List, Pause, PushGet, PushSet, Resubscribe, Resume,
 };
-use crate::route::Verb;
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
@@ -80,60 +77,9 @@ pub const METHODS: &[Entry] = &[
     entry(SessionAck, "session.ack", READ, ACK,
         "notes how far the client is, for as long as the connection lives"),
     entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
-    entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns, and those that callers keep"),
-    entry(Control(TaskCreate), "task.create", WRITE, NEW_TASK, "makes a task that the caller keeps: no agent runs it"),
-    entry(Control(Task(Verb::Update)), "task.update", WRITE, CHANGED, "tells what changed about a kept task"),
-    entry(Control(Task(Verb::Start)), "task.start", WRITE, OF_KEPT, "begins work on a kept task: its first run"),
-    entry(Control(Task(Verb::Progress)), "task.progress", WRITE, PROGRESS, "tells how far a kept task is"),
-    entry(Control(Task(Verb::Pause)), "task.pause", WRITE, OF_KEPT, "halts a kept task"),
-    entry(Control(Task(Verb::Resume)), "task.resume", WRITE, OF_KEPT, "goes on with a kept task"),
-    entry(Control(Task(Verb::Complete)), "task.complete", WRITE, COMPLETE, "a kept task reached its objective"),
-    entry(Control(Task(Verb::Fail)), "task.fail", WRITE, FAIL, "a kept task failed"),
-    entry(Control(Task(Verb::Archive)), "task.archive", WRITE, OF_KEPT, "puts a kept task away that has ended"),
-    entry(Control(Task(Verb::Link)), "task.link", WRITE, LINK, "draws an edge of the task graph"),
-    entry(Control(Task(Verb::Unlink)), "task.unlink", WRITE, LINK, "takes an edge of the task graph away"),
-    entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, closes a sub-agent, or ends a kept task with those under it"),
-    entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again, or begins a kept one's next run"),
-    entry(Control(SubagentSpawn), "subagent.spawn", WRITE, SPAWN, "starts a sub-agent under a task at work; its model reads what it says"),
-    entry(Control(SubagentList), "subagent.list", READ, &[SESSION], "lists sub-agents"),
-    entry(Control(SubagentWait), "subagent.wait", READ, WAIT, "answers when sub-agents have ended, or the time is over"),
-    entry(Control(SubagentResume), "subagent.resume", READ, OF_SUBAGENT, "shows a sub-agent: the runner goes on by itself after a restart"),
-    entry(Control(SubagentInput), "subagent.input", WRITE, TELL, "tells a running sub-agent something"),
-    entry(Control(SubagentClose), "subagent.close", WRITE, CLOSE, "stops a sub-agent; its parent goes on"),
-    entry(Control(JobCreate), "job.create", WRITE, NEW_JOB, "creates a job with its items; whoever works on it reports by `job.*` events"),
-    entry(Control(JobList), "job.list", READ, TASKS, "lists the newest jobs with counts of their items"),
-    entry(Control(JobGet), "job.get", READ, OF_JOB, "shows a job with its items"),
-    entry(Control(JobCancel), "job.cancel", WRITE, CANCEL_JOB, "cancels a job that has not ended; items that are complete stay complete"),
-    entry(Control(JobRetryItem), "job.retry_item", WRITE, RETRY_ITEM, "begins another attempt at one failed item; the other items keep their results"),
-    entry(Control(BenchmarkExport), "benchmark.export", READ, OF_TRIAL, "the trials that a harness recorded, with rewards and ids"),
     entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
     entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
-    entry(Control(TaskCreate), "create_task", WRITE, NEW_TASK, "as `task.create`"),
-    entry(Control(Task(Verb::Update)), "update_task", WRITE, CHANGED, "as `task.update`"),
-    entry(Control(Task(Verb::Start)), "start_task", WRITE, OF_KEPT, "as `task.start`"),
-    entry(Control(Task(Verb::Progress)), "append_task_progress", WRITE, PROGRESS, "as `task.progress`"),
-    entry(Control(Task(Verb::Pause)), "pause_task", WRITE, OF_KEPT, "as `task.pause`"),
-    entry(Control(Task(Verb::Resume)), "resume_task", WRITE, OF_KEPT, "as `task.resume`"),
-    entry(Control(Task(Verb::Complete)), "complete_task", WRITE, COMPLETE, "as `task.complete`"),
-    entry(Control(Task(Verb::Fail)), "fail_task", WRITE, FAIL, "as `task.fail`"),
-    entry(Control(Task(Verb::Link)), "link_tasks", WRITE, LINK, "as `task.link`"),
-    entry(Control(Task(Verb::Unlink)), "unlink_tasks", WRITE, LINK, "as `task.unlink`"),
-    entry(Control(TaskList), "list_tasks", READ, TASKS, "as `task.list`"),
-    entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
-    entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
-    entry(Control(SubagentSpawn), "spawn_subagent", WRITE, SPAWN, "as `subagent.spawn`"),
-    entry(Control(SubagentWait), "wait_subagents", READ, WAIT, "as `subagent.wait`"),
-    entry(Control(SubagentResume), "resume_subagent", READ, OF_SUBAGENT, "as `subagent.resume`"),
-    entry(Control(SubagentInput), "send_subagent_input", WRITE, TELL, "as `subagent.input`"),
-    entry(Control(SubagentClose), "close_subagent", WRITE, CLOSE, "as `subagent.close`"),
-    entry(Control(SubagentList), "list_subagents", READ, &[SESSION], "as `subagent.list`"),
-    entry(Control(JobCreate), "create_job", WRITE, NEW_JOB, "as `job.create`"),
-    entry(Control(JobList), "list_jobs", READ, TASKS, "as `job.list`"),
-    entry(Control(JobGet), "get_job", READ, OF_JOB, "as `job.get`"),
-    entry(Control(JobCancel), "cancel_job", WRITE, CANCEL_JOB, "as `job.cancel`"),
-    entry(Control(JobRetryItem), "retry_job_item", WRITE, RETRY_ITEM, "as `job.retry_item`"),
-    entry(Control(BenchmarkExport), "export_benchmark_trial", READ, OF_TRIAL, "as `benchmark.export`"),
     entry(SessionFollow, "reconnect_channel", READ, FOLLOW, "as `session.follow`"),
     entry(SessionAck, "ack_events", READ, ACK, "as `session.ack`"),
     entry(Control(SessionExport), "export_replay", READ, EXPORT, "as `session.export`"),

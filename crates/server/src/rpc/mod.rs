@@ -7,13 +7,11 @@ mod carry;
 mod connection;
 mod control;
 mod following;
-mod job_control;
 mod message;
 mod method;
 mod params;
 mod signature;
 mod standard;
-mod subagent_control;
 mod task_control;
 mod turn_control;
 

@@ -1,4 +1,4 @@
-//! Tasks by their id: listed, cancelled, tried again. The methods `tasks/…` speak of tasks in AgentLin's words.
+//! The methods `tasks/…`: tasks as AgentLin names them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,13 @@ use riverrun_fold::Status;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::carry::{Desk, text};
+use super::carry::Desk;
 use super::params;
 use crate::app::App;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::route::{self, Kept, Once, Verb};
+use crate::route::{self, Once};
+use riverrun_api::operations::external_tasks::{Halt, cancel_task, pause_task, turn_of};
 use riverrun_api::operations::sessions::{CreateSessionRequest, create_session};
 use riverrun_api::operations::tasks::{newest_session_with, task_object};
 use riverrun_api::operations::turns::SubmittedTurn;
@@ -38,17 +39,7 @@ pub enum Tasks {
     PushGet,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct OfTask {
-    #[serde(alias = "task_id", alias = "id")]
-    task_id: String,
-    #[serde(alias = "session_id")]
-    session_id: Option<String>,
-    reason: Option<String>,
-}
-
-/// The same with AgentLin's names, by which its callers are told what is wrong.
+/// A task; errors use AgentLin's names.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinTask {
@@ -57,32 +48,6 @@ struct LinTask {
     #[serde(alias = "sessionId")]
     session_id: Option<String>,
     reason: Option<String>,
-}
-
-impl From<LinTask> for OfTask {
-    fn from(of: LinTask) -> Self {
-        let LinTask { task_id, session_id, reason } = of;
-        Self { task_id, session_id, reason }
-    }
-}
-
-fn of_task(params: &str) -> Result<OfTask, Problem> {
-    params::read::<LinTask>(params).map(OfTask::from)
-}
-
-impl OfTask {
-    /// What is said beside the task's name.
-    fn body(&self) -> String {
-        without_null(json!({ "reason": self.reason })).to_string()
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct TaskQuery {
-    #[serde(alias = "session_id")]
-    session_id: String,
-    status: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -132,17 +97,17 @@ impl Desk {
             }
             Tasks::List => listed(&self.app, caller, params::read(params)?).await,
             Tasks::Get => {
-                let of = of_task(params)?;
+                let of: LinTask = params::read(params)?;
                 let hub = hub_of(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
                 shown(&self.app, &hub, &of.task_id).await
             }
-            Tasks::Cancel => end(&self.app, caller, of_task(params)?).await,
-            Tasks::Pause => pause(&self.app, caller, of_task(params)?, Verb::Pause).await,
-            Tasks::Resume => pause(&self.app, caller, of_task(params)?, Verb::Resume).await,
+            Tasks::Cancel => end(&self.app, caller, params::read(params)?).await,
+            Tasks::Pause => pause(&self.app, caller, params::read(params)?, Halt::Pause).await,
+            Tasks::Resume => pause(&self.app, caller, params::read(params)?, Halt::Resume).await,
             Tasks::Resubscribe => {
                 let again: Resubscribe = params::read(params)?;
                 let hub = hub_of(&self.app, caller, &again.task_id, again.session_id.as_deref()).await?;
-                let turn = route::turn_of(&self.app, &hub, &again.task_id).await?;
+                let turn = turn_of(self.app.services(), &hub, &again.task_id).await?;
                 let after = again.after.unwrap_or_else(|| Value::from(0));
                 let follow = follow(&hub, &turn, after);
                 self.follow(caller, params::read(&follow.to_string())?).await
@@ -244,29 +209,13 @@ async fn listed(app: &App, caller: &Caller, query: List) -> Result<String, Probl
     Ok(format!("{{\"tasks\":[{objects}],\"truncated\":{truncated}}}"))
 }
 
-pub(super) async fn list(app: &App, caller: &Caller, query: TaskQuery) -> Result<String, Problem> {
-    let hub = app.hub(caller, &query.session_id).await?;
-    Ok(route::task_list(app, &hub, query.status.as_deref()).await?.to_string())
-}
-
-pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {
-    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if let Some(answer) = kept(app, &hub, Verb::Cancel, &of, once).await? {
-        return Ok(answer);
-    }
-    let status = route::cancel_task(app, &hub, &of.task_id, of.reason, once.request()).await?;
-    Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
-}
-
-/// The same in AgentLin's words, which have none for a task that is being cancelled: it answers when the task has
-/// ended, so that who asks next reads the same. Once the wish is in the log the task cannot end otherwise.
-async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+/// Cancels a task. AgentLin has no word for a task that is being cancelled: it answers when the task has ended, so that
+/// who asks next reads the same. Once the wish is in the log the task cannot end otherwise.
+async fn end(app: &App, caller: &Caller, of: LinTask) -> Result<String, Problem> {
     let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
     must_be_open(app, &hub, &of.task_id).await?;
-    let (task_id, once) = (of.task_id.clone(), Once::unnamed());
-    if kept(app, &hub, Verb::Cancel, &of, &once).await?.is_none() {
-        route::cancel_task(app, &hub, &of.task_id, of.reason, None).await?;
-    }
+    let task_id = of.task_id;
+    cancel_task(app.services(), &hub, &task_id, of.reason, &Once::unnamed()).await?;
     // Nothing that runs can hold up the end for long; who waits is not held up by a server that goes.
     let _ = tokio::time::timeout(END, has_ended(app, &hub, &task_id)).await;
     Ok(json!({ "task_id": task_id, "status": task::status(Status::Cancelled) }).to_string())
@@ -292,39 +241,19 @@ async fn must_be_open(app: &App, hub: &Hub, task: &str) -> Result<(), Problem> {
         Some(known) if !known.status.is_terminal() => return Ok(()),
         Some(known) => task::status(known.status),
         // One that left the state ended before.
-        None => route::turn_of(app, hub, task).await.map(|_| "long ago")?,
+        None => turn_of(app.services(), hub, task).await.map(|_| "long ago")?,
     };
     Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")))
 }
 
-pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {
-    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if let Some(answer) = kept(app, &hub, Verb::Retry, &of, once).await? {
-        return Ok(answer);
-    }
-    Ok(text(&route::retry_task(app, &hub, &of.task_id, once.request()).await?))
-}
-
 /// Halts a task, or lets it go on, and shows it.
-async fn pause(app: &App, caller: &Caller, of: OfTask, verb: Verb) -> Result<String, Problem> {
+async fn pause(app: &App, caller: &Caller, of: LinTask, halt: Halt) -> Result<String, Problem> {
     let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if kept(app, &hub, verb, &of, &Once::unnamed()).await?.is_none() {
-        route::pause_run(app, &hub, &of.task_id, verb, &of.body(), &Once::unnamed()).await?;
-    }
+    pause_task(app.services(), &hub, &of.task_id, (halt, of.reason), &Once::unnamed()).await?;
     shown(app, &hub, &of.task_id).await
 }
 
 async fn shown(app: &App, hub: &Hub, task: &str) -> Result<String, Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
     Ok(task_object(app.services(), hub, &task, IndexUnit::default()).await?)
-}
-
-/// Does it with a task that a caller keeps; None if the task is run here.
-async fn kept(app: &App, hub: &Hub, verb: Verb, of: &OfTask, once: &Once) -> Result<Option<String>, Problem> {
-    let id = TaskId::new(&of.task_id).map_err(|_| not_found())?;
-    if !route::keeps(app, hub, &id).await? {
-        return Ok(None);
-    }
-    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &of.body(), once).await?;
-    Ok(Some(text(&view)))
 }

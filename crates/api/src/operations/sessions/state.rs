@@ -3,12 +3,12 @@ use std::borrow::Cow;
 use riverrun_event::{ErrorCode, Sequence};
 use riverrun_fold::State;
 use riverrun_fold::read_model::{self, ReadModels, SessionSnapshot};
-use riverrun_session::{Hub, check_origin};
+use riverrun_session::{Hub, check_origin, event_time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, LogPosition, Scope, Services, schema};
+use crate::{ApiError, Context, LogPosition, Scope, Services, not_found, schema};
 
 pub struct GetState;
 

@@ -19,14 +19,17 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
+use riverrun_api::Agents;
 use riverrun_event::{SessionId, TenantId};
 use riverrun_log::memory::MemoryLog;
 use riverrun_log::{Clock, Log, ManualClock, Timestamp};
+use riverrun_session::{Ownership, SystemRandom};
 use serde::Deserialize;
 use serde_json::Value;
 use tower::ServiceExt;
 
 use super::*;
+use crate::app::App;
 
 /// A server with one route of each kind.
 struct Fixture {
@@ -105,7 +108,7 @@ fn allowed(caller: &Caller, scope: Scope) -> Result<&'static str, Problem> {
     Ok(caller.require(scope).map(|()| "ok")?)
 }
 
-fn routes_under_test() -> Router<Edge> {
+fn routes_under_test() -> Router<App> {
     Router::new()
         .route("/v1/echo", post(async |_: Caller, StrictJson(_): StrictJson<Command>| "ok"))
         .route("/v1/list", get(async |_: Caller, StrictQuery(_): StrictQuery<Filter>| "ok"))
@@ -133,7 +136,10 @@ async fn fixture_with(limits: Limits) -> Fixture {
     let origins = vec!["https://app.example.com".to_owned()];
     let config = Config { origins, limits, ..Config::new(bound) };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
-    let router = edge.wrap(routes_under_test().merge(routes()).with_state(edge.clone()));
+    let ownership = Ownership::acquire(&*log, &SystemRandom).await.expect("an empty log has no owner");
+    let app = App::new(log.clone(), clock.clone(), edge.clone(), Arc::new(ownership), Agents::default());
+    let router = routes_under_test().merge(routes()).merge(crate::operations::routes()).with_state(app);
+    let router = edge.wrap(router);
     Fixture { edge, router, log, clock, admin }
 }
 
@@ -143,7 +149,7 @@ async fn fixture() -> Fixture {
 
 impl Fixture {
     /// A key of the tenant with these scopes, and its id.
-    async fn key(&self, tenant: &str, scopes: &[Scope], life: Option<Duration>) -> NewKey {
+    async fn key(&self, tenant: &str, scopes: &[Scope], life: Option<Duration>) -> IssuedKey {
         let tenant = TenantId::new(tenant).expect("a well formed id");
         let expires_at = life.map(|life| self.clock.now().plus(life));
         let request = KeyRequest { tenant, scopes: scopes.to_vec(), label: String::new(), expires_at };

@@ -96,7 +96,7 @@ pub(super) fn open_below<'a>(tasks: &'a [Task], root: &TaskId) -> Vec<&'a Task> 
     let mut found: Vec<&Task> = Vec::new();
     let mut above = vec![root];
     while let Some(parent) = above.pop() {
-        // A child stands once in the state and has one parent, so this ends.
+        // A child is in the state once and has one parent, so this ends.
         for child in tasks.iter().filter(|task| task.parent_task_id.as_ref() == Some(parent)) {
             above.push(&child.task_id);
             if !child.status.is_terminal() && child.status != Status::Archived {

@@ -1,9 +1,9 @@
-//! What can be done with a task that a caller keeps, and from where.
+//! What can be done with an external task, and from which status.
 
 use riverrun_fold::Status;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub enum Verb {
     Update,
     Start,
     Progress,
@@ -18,35 +18,35 @@ pub(crate) enum Verb {
     Unlink,
 }
 
-/// Whether a task may be led along an edge.
+/// Whether the status of a task lets a command through.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// It is led there.
+    /// The command takes effect.
     Leads,
-    /// It is there.
+    /// The task has the status already that the command leads to.
     Already,
-    /// It is not: what to do instead.
+    /// The command is refused: what to do instead.
     Refused(&'static str),
 }
 
-/// Where a task stands, as far as commands care.
+/// The status of a task, as far as commands distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Stage {
     New,
     Open,
     Paused,
     Ended,
-    Away,
+    Archived,
 }
 
-fn place(status: Status) -> Place {
+fn stage(status: Status) -> Stage {
     match status {
         Status::Unknown
         | Status::Idle
         | Status::Draft
         | Status::Accepted
         | Status::Queued
-        | Status::Preparing => Place::New,
+        | Status::Preparing => Stage::New,
         Status::Running
         | Status::WaitingInput
         | Status::WaitingPermission
@@ -54,12 +54,12 @@ fn place(status: Status) -> Place {
         | Status::Blocked
         | Status::Retrying
         | Status::Cancelling
-        | Status::Stale => Place::Open,
-        Status::Paused => Place::Paused,
+        | Status::Stale => Stage::Open,
+        Status::Paused => Stage::Paused,
         Status::Cancelled | Status::TimedOut | Status::Failed | Status::Lost | Status::Completed => {
-            Place::Ended
+            Stage::Ended
         }
-        Status::Archived => Place::Away,
+        Status::Archived => Stage::Archived,
     }
 }
 
@@ -111,25 +111,25 @@ impl Verb {
     }
 
     pub(super) fn edge(self, status: Status) -> Edge {
-        let place = place(status);
+        let stage = stage(status);
         let again = "try it again with `retry`";
         let ended = || if self.leads_to() == Some(status) { Edge::Already } else { Edge::Refused(again) };
-        match (self, place) {
-            (Verb::Archive, Place::Away) => Edge::Already,
-            (Verb::Archive, Place::Ended) => Edge::Leads,
+        match (self, stage) {
+            (Verb::Archive, Stage::Archived) => Edge::Already,
+            (Verb::Archive, Stage::Ended) => Edge::Leads,
             (Verb::Archive, _) => Edge::Refused("end it first"),
-            (_, Place::Away) => Edge::Refused("it was put away; create another one"),
+            (_, Stage::Archived) => Edge::Refused("it was put away; create another one"),
             (Verb::Update | Verb::Link | Verb::Unlink, _) => Edge::Leads,
-            (Verb::Retry, Place::Ended) => Edge::Leads,
-            (Verb::Retry, Place::New | Place::Open | Place::Paused) => Edge::Refused("it has not ended"),
-            (_, Place::Ended) => ended(),
+            (Verb::Retry, Stage::Ended) => Edge::Leads,
+            (Verb::Retry, Stage::New | Stage::Open | Stage::Paused) => Edge::Refused("it has not ended"),
+            (_, Stage::Ended) => ended(),
             (Verb::Fail | Verb::Cancel, _) => Edge::Leads,
-            (Verb::Start, Place::New) => Edge::Leads,
-            (Verb::Resume, Place::Paused) => Edge::Leads,
-            (Verb::Pause, Place::Paused) | (Verb::Start | Verb::Resume, Place::Open) => Edge::Already,
-            (Verb::Progress | Verb::Pause | Verb::Complete, Place::Open) => Edge::Leads,
-            (_, Place::New) => Edge::Refused("begin it with `start`"),
-            (_, Place::Paused) => Edge::Refused("go on with `resume`"),
+            (Verb::Start, Stage::New) => Edge::Leads,
+            (Verb::Resume, Stage::Paused) => Edge::Leads,
+            (Verb::Pause, Stage::Paused) | (Verb::Start | Verb::Resume, Stage::Open) => Edge::Already,
+            (Verb::Progress | Verb::Pause | Verb::Complete, Stage::Open) => Edge::Leads,
+            (_, Stage::New) => Edge::Refused("begin it with `start`"),
+            (_, Stage::Paused) => Edge::Refused("go on with `resume`"),
         }
     }
 }
