@@ -14,7 +14,7 @@ use riverrun_event::EventType;
 use crate::files::root;
 
 /// The crates that write events.
-const WRITERS: &[&str] = &["runner", "server", "session"];
+const WRITERS: &[&str] = &["api", "runner", "server", "session"];
 const SCENARIOS: &str = "spec/scenarios.txt";
 const OPENING: &str = "# The acceptance scenario that shows each type which the server writes. Made by `cargo xtask scenarios`.\n";
 
