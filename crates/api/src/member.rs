@@ -76,7 +76,15 @@ fn form(schema: &Value) -> Form {
     }
 }
 
-/// The schema of a request without a reference around it.
+/// The schema of a request without a reference around it. Some requests serialise a part of themselves as a payload; the
+/// mark `writeOnly` on the other members would tell callers nothing.
 pub fn inline<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    T::json_schema(generator)
+    let mut schema = T::json_schema(generator);
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for member in
+        members.into_iter().flat_map(|members| members.values_mut()).filter_map(Value::as_object_mut)
+    {
+        member.remove("writeOnly");
+    }
+    schema
 }

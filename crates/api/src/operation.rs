@@ -135,7 +135,7 @@ impl Method {
 pub enum Repeats {
     /// It changes nothing, so it is done again.
     Harmless,
-    /// It is done again: its answer must not be stored, because it shows a secret, or the second time changes nothing.
+    /// It takes no idempotency key: its answer shows a secret that must not be stored, or a second time changes nothing.
     DoneAgain,
     /// With an idempotency key it is done once; the answer is stored after its effects.
     AnswerStored,

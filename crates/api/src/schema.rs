@@ -30,16 +30,16 @@ pub fn count(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 0 })
 }
 
-/// Stands for an id in `#[schemars(with = "Option<schema::Id>")]`: the form that a given id must have.
-pub struct Id;
+/// Stands for an id in `#[schemars(with = "Option<schema::IdText>")]`: the form that a given id must have.
+pub struct IdText;
 
-impl JsonSchema for Id {
+impl JsonSchema for IdText {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "Id".into()
+        "IdText".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {

@@ -20,7 +20,7 @@ pub struct CancelTask;
 pub struct CancelTaskRequest {
     /// The session; over JSON-RPC the newest with this task by default.
     #[serde(alias = "session_id")]
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     session_id: Option<String>,
     /// The task.
     #[serde(alias = "task_id", alias = "id")]

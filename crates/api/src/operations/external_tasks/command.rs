@@ -26,7 +26,7 @@ pub(super) fn payload(request: &impl Serialize) -> Payload {
 
 /// A task of a session, by who works on it.
 pub(super) enum FoundTask<'a> {
-    External(LockedTask<'a>),
+    External(Box<LockedTask<'a>>),
     /// The runner works on it, or did.
     RunHere,
 }
@@ -51,7 +51,7 @@ pub(super) async fn find<'a>(
     let state = services.sessions().state_at(&hub.key, hub.head()).await?;
     match state.tasks.iter().position(|task| task.task_id == id) {
         Some(at) if state.tasks[at].turn_id.is_none() => {
-            Ok(FoundTask::External(LockedTask { services, hub, state, at, _lock: lock }))
+            Ok(FoundTask::External(Box::new(LockedTask { services, hub, state, at, _lock: lock })))
         }
         Some(_) => Ok(FoundTask::RunHere),
         None if has_turn(services, hub, &id).await? => Ok(FoundTask::RunHere),
@@ -83,7 +83,11 @@ pub(super) async fn link_command(
     locked.carry_out(verb, payload, context.once()).await
 }
 
-async fn external<'a>(services: &'a Services, hub: &'a Hub, task: &str) -> Result<LockedTask<'a>, ApiError> {
+async fn external<'a>(
+    services: &'a Services,
+    hub: &'a Hub,
+    task: &str,
+) -> Result<Box<LockedTask<'a>>, ApiError> {
     match find(services, hub, task).await? {
         FoundTask::External(locked) => Ok(locked),
         FoundTask::RunHere => Err(run_here(task)),

@@ -27,15 +27,15 @@ pub struct CreateTaskRequest {
     session_id: String,
     /// The id of the new task; made by the server by default.
     #[serde(skip_serializing)]
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     task_id: Option<TaskId>,
     /// The external task that this one is a part of.
     #[serde(skip_serializing)]
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     parent_task_id: Option<TaskId>,
     /// The thread that the task belongs to.
     #[serde(skip_serializing)]
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     thread_id: Option<ThreadId>,
     /// A short name for people.
     #[serde(skip_serializing_if = "Option::is_none")]

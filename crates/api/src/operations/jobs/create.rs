@@ -28,7 +28,7 @@ pub struct CreateJobRequest {
     #[schemars(schema_with = "schema::id")]
     session_id: String,
     /// The id of the new job; made by the server by default.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     job_id: Option<JobId>,
     /// A short name for people.
     #[schemars(length(max = 500))]
@@ -42,10 +42,10 @@ pub struct CreateJobRequest {
     /// Where the instructions are.
     instruction_ref: Option<BlobRef>,
     /// The task that the job works for.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     task_id: Option<TaskId>,
     /// The thread that the job belongs to.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     thread_id: Option<ThreadId>,
 }
 
@@ -53,7 +53,7 @@ pub struct CreateJobRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewJobItem {
     /// Its id in the job.
-    #[schemars(with = "schema::Id")]
+    #[schemars(with = "schema::IdText")]
     item_id: JobItemId,
     /// A short name for people.
     #[schemars(length(max = 500))]

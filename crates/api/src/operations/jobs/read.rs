@@ -45,6 +45,7 @@ pub struct JobSummary {
     counts: BTreeMap<&'static str, usize>,
 }
 
+/// A job with its items.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
 pub struct JobDetails {

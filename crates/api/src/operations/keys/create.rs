@@ -24,7 +24,7 @@ pub struct CreateKeyRequest {
     #[schemars(length(max = 200), regex(pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"))]
     label: Option<String>,
     /// Another tenant; only admins of the default tenant may.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     tenant: Option<TenantId>,
     /// How long the key works; without end by default.
     expires_in_seconds: Option<u32>,

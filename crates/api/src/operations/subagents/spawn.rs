@@ -19,7 +19,7 @@ pub struct SpawnSubagentRequest {
     #[schemars(schema_with = "schema::id")]
     session_id: String,
     /// The root task of a running or waiting turn, or one of its sub-agents.
-    #[schemars(with = "schema::Id")]
+    #[schemars(with = "schema::IdText")]
     parent_task_id: TaskId,
     /// The name of a configured agent.
     agent: String,
