@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict, Union
 
-from .events import Input
+from .events import BlobRef, ErrorInfo, Input, JobItem, JobProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,126 @@ class Route:
     """The member that each parameter of the path takes."""
     query_names: Mapping[str, str] = field(default_factory=dict)
     """Members with another name in the query."""
+
+
+class Action(TypedDict):
+    """An action in answers."""
+
+    actionId: ActionId
+    request: Any
+    """The payload of `action.required`."""
+    requiredAt: Timestamp
+    sequence: Sequence
+    """The sequence of its event."""
+    sessionId: SessionId
+    status: Literal["pending", "resolved"]
+    actionType: NotRequired[str]
+    digest: NotRequired[str]
+    """The digest of exactly what will run; a decision names it."""
+    expiresAt: NotRequired[Timestamp]
+    prompt: NotRequired[str]
+    taskId: NotRequired[TaskId]
+    toolName: NotRequired[str]
+    turnId: NotRequired[TurnId]
+
+
+ActionId = str
+"""ActionId"""
+
+
+class ActionPage(TypedDict):
+    """One page of actions."""
+
+    actions: Sequence[Action]
+    cursor: NotRequired[str]
+    """Send it as `cursor` for the next page; absent on the last one."""
+
+
+class Agent(TypedDict):
+    """An agent in answers."""
+
+    handoffs: Sequence[str]
+    """Agents that it may hand the conversation to."""
+    isDefault: bool
+    """True for the agent of turns that name none."""
+    models: Sequence[str]
+    """The model, then those to fall back on."""
+    name: str
+    subagents: Sequence[str]
+    """Agents that it may call as tools."""
+    tools: Sequence[AgentTool]
+    description: NotRequired[str]
+
+
+class AgentTool(TypedDict):
+    """A tool of an agent."""
+
+    description: str
+    inputSchema: Any
+    """A JSON Schema."""
+    isConcurrencySafe: bool
+    isDestructive: bool
+    isIdempotent: bool
+    """The same call again changes nothing more, so it is repeated if its end was not seen."""
+    isReadOnly: bool
+    name: str
+    policy: Literal["allowed", "ask", "denied", "depends"]
+    """`depends` where the arguments decide."""
+    source: str
+    timeoutSeconds: int
+
+
+class Agents(TypedDict):
+    """Agents"""
+
+    agents: Sequence[Agent]
+    providers: Sequence[str]
+    """What a turn may name besides agents."""
+
+
+class AllTenantUsage(TypedDict):
+    """AllTenantUsage"""
+
+    tenants: Sequence[TenantUsage]
+    """In order of name."""
+
+
+class AttemptRead(TypedDict):
+    """One run of a task."""
+
+    runId: str
+    """`unknown` if no event named the run."""
+    status: str
+    """Its status in the standard's words."""
+    endedAt: NotRequired[Timestamp]
+    """When it ended."""
+    lastError: NotRequired[ErrorInfo]
+    """Why it failed."""
+    nativeStatus: NotRequired[str]
+    """Its status in ours, where that says more."""
+    startedAt: NotRequired[Timestamp]
+    """When it began."""
+
+
+class BenchmarkExport(TypedDict):
+    """BenchmarkExport"""
+
+    cursor: str
+    """An opaque place in a session's log."""
+    replay: str
+    """The path that exports the events themselves."""
+    schemaVersion: str
+    sequence: int
+    """The last event that the export covers."""
+    sessionId: SessionId
+    trials: Sequence[Any]
+    """The standard's trial packs."""
+    truncated: bool
+    """Older trials are in the log only."""
+    comparisons: NotRequired[Any]
+    configurations: NotRequired[Any]
+    datasets: NotRequired[Any]
+    """Absent beside a single trial, as are configurations and comparisons."""
 
 
 CancelMode = Literal["immediate", "after_turn"]
@@ -36,6 +156,310 @@ class Cancelled(TypedDict):
     turnId: TurnId
 
 
+class ChangedTask(TypedDict):
+    """A task after a command."""
+
+    status: str
+    taskId: TaskId
+    duplicate: NotRequired[bool]
+    """The task had this status before."""
+
+
+class ClosedSubagent(TypedDict):
+    """ClosedSubagent"""
+
+    status: str
+    """`cancelling`, or how it had ended before."""
+    subagentId: TaskId
+
+
+class Decided(TypedDict):
+    """The decision that holds."""
+
+    actionId: ActionId
+    cursor: str
+    """An opaque place in a session's log."""
+    decision: str
+    """The decision that holds."""
+    source: str
+    status: Literal["decided", "already_decided"]
+    """`already_decided` if the same decision was made before."""
+    won: bool
+    """False if the same decision was made before."""
+
+
+DeletedSession = Any
+"""Nothing: the session no longer exists."""
+
+
+class Environment(TypedDict):
+    """The processes from the log, and the machine of this server."""
+
+    arch: str
+    cwd: str
+    """The working directory, or `unavailable`."""
+    os: str
+    processes: ProcessesRead
+    resourceLimits: Mapping[str, Any]
+    shell: str
+    """`not_applicable`: commands are started without one."""
+    standing: Standing
+
+
+class Evidence(TypedDict):
+    """The evidence of a session. All of it follows from the log up to `sequence`."""
+
+    cursor: str
+    """An opaque place in a session's log."""
+    knownGaps: Sequence[str]
+    """Read models that are not fully known."""
+    problems: int
+    """Events that the fold could not apply."""
+    readModels: Any
+    """By name: the Agent Runtime standard's read models."""
+    replay: str
+    """The path under which the same events are read."""
+    sequence: Sequence
+    sessionId: SessionId
+    signals: Mapping[str, str]
+    """How well each read model is known, in the standard's words."""
+
+
+class EvidencePack(TypedDict):
+    """EvidencePack"""
+
+    evidenceId: str
+    knownGaps: Sequence[str]
+    packRef: str
+    """The pack in the blob store: the evidence as `GET` answered it at this moment."""
+    sequence: Sequence
+    """The last event that it covers."""
+    signal: str
+
+
+InitialTaskStatus = Literal["draft", "accepted", "queued"]
+"""InitialTaskStatus"""
+
+
+class Job(TypedDict):
+    """A job with its items."""
+
+    counts: Mapping[str, int]
+    """How many items there are, in all and by status."""
+    items: Sequence[JobItem]
+    jobId: str
+    sequence: Sequence
+    """The first event about it."""
+    status: JobStatus
+    createdAt: NotRequired[Timestamp]
+    droppedItems: NotRequired[int]
+    """Items beyond those that the state has."""
+    endedAt: NotRequired[Timestamp]
+    error: NotRequired[ErrorInfo]
+    instructionRef: NotRequired[BlobRef]
+    metadata: NotRequired[Any]
+    progress: NotRequired[JobProgress]
+    """As its worker counted last."""
+    reason: NotRequired[str]
+    startedAt: NotRequired[Timestamp]
+    taskId: NotRequired[TaskId]
+    threadId: NotRequired[ThreadId]
+    title: NotRequired[str]
+
+
+class JobAnswer(TypedDict):
+    """A job after a command."""
+
+    items: int
+    """How many items it has."""
+    jobId: str
+    status: JobStatus
+    duplicate: NotRequired[bool]
+    """The job had this status before."""
+
+
+class JobList(TypedDict):
+    """JobList"""
+
+    jobs: Sequence[JobSummary]
+    """The oldest first."""
+    truncated: bool
+    """Older jobs are in the log only."""
+
+
+JobStatus = Literal["pending", "running", "completed", "failed", "cancelled", "reported"]
+"""The status of a job or of one of its items."""
+
+
+class JobSummary(TypedDict):
+    """A job with counts in place of its items."""
+
+    counts: Mapping[str, int]
+    """How many items there are, in all and by status."""
+    jobId: str
+    sequence: Sequence
+    """The first event about it."""
+    status: JobStatus
+    createdAt: NotRequired[Timestamp]
+    droppedItems: NotRequired[int]
+    """Items beyond those that the state has."""
+    endedAt: NotRequired[Timestamp]
+    error: NotRequired[ErrorInfo]
+    instructionRef: NotRequired[BlobRef]
+    metadata: NotRequired[Any]
+    progress: NotRequired[JobProgress]
+    """As its worker counted last."""
+    reason: NotRequired[str]
+    startedAt: NotRequired[Timestamp]
+    taskId: NotRequired[TaskId]
+    threadId: NotRequired[ThreadId]
+    title: NotRequired[str]
+
+
+class Key(TypedDict):
+    """An API key without its secret. All times are in milliseconds since 1970."""
+
+    createdAt: int
+    keyId: KeyId
+    scopes: Sequence[Scope]
+    tenant: TenantId
+    expiresAt: NotRequired[int]
+    formerUntil: NotRequired[int]
+    """Only in the answer to a rotation: until when the former secret works."""
+    key: NotRequired[str]
+    """The text of the key, shown once."""
+    label: NotRequired[str]
+    lastUsedAt: NotRequired[int]
+    """To about a minute."""
+    revokedAt: NotRequired[int]
+
+
+KeyId = str
+"""KeyId"""
+
+
+class KeyList(TypedDict):
+    """KeyList"""
+
+    keys: Sequence[Key]
+    """The oldest first."""
+
+
+class NewJobItem(TypedDict):
+    """NewJobItem"""
+
+    itemId: str
+    """Its id in the job."""
+    inputRef: NotRequired[BlobRef]
+    """Where its input is."""
+    metadata: NotRequired[Any]
+    """Of the caller's own; at most 16 KiB."""
+    title: NotRequired[str]
+    """A short name for people."""
+
+
+class PlannedDeletion(TypedDict):
+    """PlannedDeletion"""
+
+    deletedAt: str
+    events: int
+    lastEventAt: str
+    sessionId: SessionId
+    tenant: TenantId
+
+
+class Process(TypedDict):
+    """A program that a tool started."""
+
+    inputBytes: int
+    """Bytes of input so far."""
+    inputs: int
+    """Writes to its input, and their bytes."""
+    outputBytes: int
+    """Bytes of output so far."""
+    outputs: int
+    """Reports of its output, and their bytes."""
+    processId: str
+    """The process."""
+    status: Status
+    """`cancelled` if somebody ended it, `lost` if its owner died."""
+    commandSummary: NotRequired[str]
+    """Its command, shortened."""
+    cwd: NotRequired[str]
+    """Its working directory."""
+    destructive: NotRequired[bool]
+    """True if it may destroy something."""
+    durationMs: NotRequired[int]
+    """How long it ran, in milliseconds."""
+    endedAt: NotRequired[Timestamp]
+    """When it ended."""
+    error: NotRequired[ErrorInfo]
+    """Why it failed."""
+    exitCode: NotRequired[int]
+    """Its exit code."""
+    interactive: NotRequired[bool]
+    """True if it takes input while it runs."""
+    outputRefs: NotRequired[Sequence[BlobRef]]
+    """Its output, in blobs."""
+    reason: NotRequired[str]
+    """Why it was ended."""
+    signal: NotRequired[str]
+    """The signal that ended it."""
+    startedAt: NotRequired[Timestamp]
+    """When it began."""
+    taskId: NotRequired[TaskId]
+    """The task that started it."""
+    terminatedBy: NotRequired[str]
+    """Who ended it."""
+    toolCallId: NotRequired[ToolCallId]
+    """The tool call that started it."""
+    toolName: NotRequired[str]
+    """The tool."""
+    turnId: NotRequired[TurnId]
+    """The turn that started it."""
+
+
+ProcessId = str
+"""ProcessId"""
+
+
+class ProcessOver(TypedDict):
+    """ProcessOver"""
+
+    processId: str
+    status: str
+    """`cancelled` if it was ended, or how it ended by itself just before."""
+    exitCode: NotRequired[int]
+
+
+class ProcessWritten(TypedDict):
+    """ProcessWritten"""
+
+    processId: ProcessId
+    size: int
+    """Bytes of the text."""
+
+
+class Processes(TypedDict):
+    """Processes"""
+
+    processes: Sequence[Process]
+    """The newest, in the order in which they began."""
+    truncated: bool
+    """Older ones are in the log only."""
+
+
+class ProcessesRead(TypedDict):
+    """The processes of a session."""
+
+    entries: Sequence[Process]
+    """The newest processes, the oldest first."""
+    standing: Standing
+    """How well they are known."""
+    truncated: bool
+    """True if older processes were dropped; the log still has them."""
+
+
 class Queue(TypedDict):
     """Queue"""
 
@@ -50,6 +474,47 @@ class QueueEntry(TypedDict):
     preview: str
     threadId: ThreadId
     turnId: TurnId
+
+
+class QuotaFigure(TypedDict):
+    """What is used of something, and how much of it there may be."""
+
+    used: int
+    limit: NotRequired[int]
+    """Absent without a limit."""
+
+
+class RetentionPlan(TypedDict):
+    """The finished sessions whose events are deleted next."""
+
+    clockAheadSeconds: int
+    events: int
+    more: bool
+    """There are more sessions than are listed."""
+    sessions: Sequence[PlannedDeletion]
+    time: str
+    """The time by which events are old; behind the clock after the clock was set forward."""
+    retentionSeconds: NotRequired[int]
+    """How long finished sessions are stored. Absent: for ever."""
+
+
+class RetriedJobItem(TypedDict):
+    """An item whose next attempt began."""
+
+    attempts: int
+    """Attempts so far, this one included."""
+    itemId: str
+    jobId: str
+    jobStatus: JobStatus
+    status: JobStatus
+
+
+RetriedTask = Union["ChangedTask", "Turn"]
+"""The wire form of each is older than the table of operations, so no member tells them apart but their own."""
+
+
+RevokedKey = Any
+"""RevokedKey"""
 
 
 class RevokedRule(TypedDict):
@@ -87,8 +552,267 @@ RunId = str
 """RunId"""
 
 
+Scope = Literal["read", "write", "approve", "admin"]
+"""What a key may do. Scopes do not imply each other, except that `admin` implies all."""
+
+
+Sequence = int
+"""The dense number of an event in its session's log, from 1. `Sequence::ZERO` is the place before the first. ```text after ZERO [ 1 2 3 4 5 ] ^ ^ head = 5 ``` At most 2^53 − 1, so that every JSON reader holds it exactly."""
+
+
+class Session(TypedDict):
+    """A session in answers."""
+
+    createdAt: Timestamp
+    cursor: str
+    """A reader that continues here sees what comes next."""
+    firstAvailable: int
+    """The first event that was not retired."""
+    head: int
+    """The sequence of the last event."""
+    sessionId: SessionId
+    status: str
+    """`idle`, `running`, `paused`, …"""
+    updatedAt: Timestamp
+    agent: NotRequired[str]
+    """The agent of turns that name none."""
+    metadata: NotRequired[Any]
+    tags: NotRequired[Sequence[str]]
+    title: NotRequired[str]
+
+
+SessionId = str
+"""SessionId"""
+
+
+class SessionPage(TypedDict):
+    """One page of sessions."""
+
+    sessions: Sequence[Session]
+    cursor: NotRequired[str]
+    """Send it as `cursor` for the next page; absent on the last one."""
+
+
+class Share(TypedDict):
+    """A link by which anybody who has it may read a session up to an event."""
+
+    createdAt: Timestamp
+    expiresAt: Timestamp
+    shareId: ShareId
+    status: Literal["live", "expired", "revoked"]
+    through: int
+    """The last event that its readers see."""
+    title: str
+    url: str
+    revokedAt: NotRequired[Timestamp]
+
+
+ShareId = str
+"""ShareId"""
+
+
+class ShareList(TypedDict):
+    """ShareList"""
+
+    shares: Sequence[Share]
+    """The oldest first."""
+
+
+class SpawnedSubagent(TypedDict):
+    """SpawnedSubagent"""
+
+    cursor: str
+    """A reader that begins here sees everything that the sub-agent does."""
+    parentTaskId: TaskId
+    runId: RunId
+    status: str
+    """`running`."""
+    subagentId: TaskId
+    taskId: TaskId
+    turnId: TurnId
+
+
+Standing = Literal["known", "unknown", "unavailable", "stale", "blocked", "not_applicable"]
+"""How well a read model is known."""
+
+
+State = Any
+"""The fold of the events 1 to `sequence`."""
+
+
+Status = Literal["unknown", "idle", "draft", "accepted", "queued", "preparing", "running", "waiting_input", "waiting_permission", "waiting_resource", "blocked", "paused", "retrying", "cancelling", "cancelled", "timed_out", "failed", "lost", "completed", "archived", "stale"]
+"""The standard's status words, in one list for sessions, threads, turns and tasks."""
+
+
+class Subagent(TypedDict):
+    """Subagent"""
+
+    subagentId: TaskId
+
+
+class SubagentState(TypedDict):
+    """A sub-agent is the child task that it works on; their ids are the same."""
+
+    depth: int
+    """1 below a root task."""
+    status: Status
+    subagentId: TaskId
+    taskId: TaskId
+    agent: NotRequired[str]
+    objective: NotRequired[str]
+    parentTaskId: NotRequired[TaskId]
+    parentToolCallId: NotRequired[ToolCallId]
+    title: NotRequired[str]
+    turnId: NotRequired[TurnId]
+
+
+class Subagents(TypedDict):
+    """Subagents"""
+
+    subagents: Sequence[SubagentState]
+    truncated: bool
+    """Those of turns before the newest eight finished ones are left out."""
+
+
+class Task(TypedDict):
+    """A task in the `task` dialect."""
+
+    output: Sequence[Any]
+    status: str
+    task_id: str
+
+
+TaskDelivery = Literal["pending", "delivered", "queued", "failed", "parent_missing", "not_applicable"]
+"""TaskDelivery"""
+
+
+class TaskFailure(TypedDict):
+    """TaskFailure"""
+
+    message: str
+    """For people."""
+    category: NotRequired[str]
+    """What sort of failure it is."""
+    code: NotRequired[str]
+    """For programs."""
+    retryable: NotRequired[bool]
+    """Whether another attempt may succeed."""
+
+
 TaskId = str
 """TaskId"""
+
+
+TaskLinkKind = Literal["blocks", "blocked_by", "source_task", "source_attempt", "spawned_subagent", "assigned_thread", "produced_artifact", "consumed_artifact", "evidence"]
+"""The standard's edges; those of parent and child follow from the tasks themselves."""
+
+
+TaskPhase = Literal["planning", "working", "verifying", "delivering", "waiting"]
+"""TaskPhase"""
+
+
+class TaskRead(TypedDict):
+    """The standard's task."""
+
+    attempts: Sequence[AttemptRead]
+    """Its runs, in order."""
+    status: str
+    """Its status in the standard's words."""
+    taskId: TaskId
+    """The task."""
+    createdAt: NotRequired[Timestamp]
+    """When it was created."""
+    currentRunId: NotRequired[RunId]
+    """The run at work, or the last one."""
+    endedAt: NotRequired[Timestamp]
+    """When it ended."""
+    lastError: NotRequired[ErrorInfo]
+    """Why its last run failed."""
+    nativeStatus: NotRequired[str]
+    """Its status in ours, where that says more."""
+    objective: NotRequired[str]
+    """What it is to reach."""
+    parentTaskId: NotRequired[TaskId]
+    """The task that called it."""
+    statusReason: NotRequired[str]
+    """Why it has this status."""
+    title: NotRequired[str]
+    """A name for people."""
+    turnId: NotRequired[TurnId]
+    """Its turn."""
+
+
+TaskVisibility = Literal["foreground", "background", "internal", "hidden", "unknown"]
+"""TaskVisibility"""
+
+
+class Tasks(TypedDict):
+    """Tasks"""
+
+    tasks: Sequence[TaskRead]
+    truncated: bool
+    """Those of turns before the newest eight finished ones are left out; `GET /v1/tasks/{task}` answers each."""
+
+
+class TenantDescription(TypedDict):
+    """TenantDescription"""
+
+    keys: int
+    """All that were ever made."""
+    liveKeys: int
+    """Keys that work now."""
+    tenant: TenantId
+
+
+TenantId = str
+"""TenantId"""
+
+
+class TenantList(TypedDict):
+    """TenantList"""
+
+    tenants: Sequence[TenantDescription]
+    """In order of name."""
+
+
+class TenantUsage(TypedDict):
+    """TenantUsage"""
+
+    blobBytes: int
+    eventsPerSecond: QuotaFigure
+    logBytes: int
+    """A part of `storedBytes`, as is the next."""
+    newSessionsPerSecond: QuotaFigure
+    """Over the last ten seconds, as is the next."""
+    runningTurns: QuotaFigure
+    sessions: QuotaFigure
+    storedBytes: QuotaFigure
+    streams: QuotaFigure
+    tenant: TenantId
+    uploadBytesPerSecond: QuotaFigure
+
+
+class Thread(TypedDict):
+    """A thread with its turns, pending requests, queue, tool calls and processes."""
+
+    evidenceSummary: Any
+    incidents: Sequence[Any]
+    lastOutcome: str
+    """`unknown` until a turn ended."""
+    pendingRequests: Sequence[Any]
+    processes: Sequence[Any]
+    queuedTurns: Sequence[Any]
+    status: str
+    threadId: str
+    toolCalls: Sequence[Any]
+    truncated: bool
+    """Older turns are sealed and are read on demand."""
+    turns: Sequence[Any]
+    activeTurnId: NotRequired[str]
+    """Absent while no turn is active."""
+    nativeStatus: NotRequired[str]
+    """Our own word, where the standard's differs."""
+    title: NotRequired[str]
 
 
 ThreadId = str
@@ -97,6 +821,10 @@ ThreadId = str
 
 Timestamp = str
 """Timestamp"""
+
+
+ToolCallId = str
+"""ToolCallId"""
 
 
 class Turn(TypedDict):
@@ -117,6 +845,10 @@ TurnId = str
 """TurnId"""
 
 
+UsageFigures = Union["TenantUsage", "AllTenantUsage"]
+"""The figures of one tenant, or with `*` of every tenant."""
+
+
 class Operations(ABC):
     """Every operation of the server, one method each."""
 
@@ -124,6 +856,130 @@ class Operations(ABC):
     def _run(
         self, route: Route, request: Mapping[str, Any], idempotency_key: str | None = None
     ) -> Any: ...
+
+    def create_session(
+        self,
+        *,
+        agent: str | None = None,
+        metadata: Any | None = None,
+        session_id: str | None = None,
+        tags: Sequence[str] | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Session:
+        """Create a session.
+
+        If it exists with the same contents, it is answered as it is.
+        """
+        route = Route("POST", "/v1/sessions", {})
+        request = {
+            "agent": agent,
+            "metadata": metadata,
+            "sessionId": session_id,
+            "tags": tags,
+            "title": title,
+        }
+        answer: Session = self._run(route, request, idempotency_key)
+        return answer
+
+    def list_sessions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        since: Timestamp | None = None,
+        status: str | None = None,
+        tag: str | None = None,
+    ) -> SessionPage:
+        """List sessions, newest first."""
+        route = Route("GET", "/v1/sessions", {})
+        request = {
+            "cursor": cursor,
+            "limit": limit,
+            "since": since,
+            "status": status,
+            "tag": tag,
+        }
+        answer: SessionPage = self._run(route, request)
+        return answer
+
+    def get_session(
+        self,
+        *,
+        session_id: str,
+    ) -> Session:
+        """Show a session."""
+        route = Route("GET", "/v1/sessions/{session}", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Session = self._run(route, request)
+        return answer
+
+    def delete_session(
+        self,
+        *,
+        session_id: str,
+    ) -> None:
+        """Delete a session with its log, snapshots and blobs.
+
+        Runs in it end at once, and its readers are disconnected.
+        """
+        route = Route("DELETE", "/v1/sessions/{session}", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        self._run(route, request)
+
+    def get_state(
+        self,
+        *,
+        session_id: str,
+        at: str | None = None,
+        view: Union[Literal["state", "snapshot", "read_models"], Literal["lime_snapshot"]] | None = None,
+    ) -> State:
+        """Fold the events of a session to one state.
+
+        It costs no model call.
+        """
+        route = Route("GET", "/v1/sessions/{session}/state", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "at": at,
+            "view": view,
+        }
+        answer: State = self._run(route, request)
+        return answer
+
+    def export_evidence(
+        self,
+        *,
+        session_id: str,
+    ) -> Evidence:
+        """Show what the session can prove: its read models, and what is not known."""
+        route = Route("GET", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Evidence = self._run(route, request)
+        return answer
+
+    def record_evidence(
+        self,
+        *,
+        session_id: str,
+        idempotency_key: str | None = None,
+    ) -> EvidencePack:
+        """Store the evidence as it is now, and write `evidence.changed` to the log.
+
+        The same facts again are the same pack.
+        """
+        route = Route("POST", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: EvidencePack = self._run(route, request, idempotency_key)
+        return answer
 
     def cancel_turn(
         self,
@@ -238,6 +1094,78 @@ class Operations(ABC):
         answer: Queue = self._run(route, request, idempotency_key)
         return answer
 
+    def list_actions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        session_id: str | None = None,
+        status: Literal["pending"] | None = None,
+    ) -> ActionPage:
+        """List the actions that wait for a decision, over all sessions.
+
+        A caller with a ticket or a credential for one session gets those of that session.
+        """
+        route = Route("GET", "/v1/actions", {}, {"sessionId": "session"})
+        request = {
+            "cursor": cursor,
+            "limit": limit,
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: ActionPage = self._run(route, request)
+        return answer
+
+    def list_session_actions(
+        self,
+        *,
+        session_id: str,
+        cursor: str | None = None,
+        limit: int | None = None,
+        status: Literal["pending"] | None = None,
+    ) -> ActionPage:
+        """List the actions of a session that wait for a decision."""
+        route = Route("GET", "/v1/sessions/{session}/actions", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "cursor": cursor,
+            "limit": limit,
+            "status": status,
+        }
+        answer: ActionPage = self._run(route, request)
+        return answer
+
+    def decide_action(
+        self,
+        *,
+        action_id: str,
+        decision: Literal["approve", "edit", "reject", "respond"],
+        session_id: str,
+        always: bool | None = None,
+        arguments: Any | None = None,
+        digest: str | None = None,
+        message: str | None = None,
+        response: Any | None = None,
+        idempotency_key: str | None = None,
+    ) -> Decided:
+        """Decide about an action.
+
+        The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
+        """
+        route = Route("POST", "/v1/sessions/{session}/actions/{action}", {"session": "sessionId", "action": "actionId"})
+        request = {
+            "actionId": action_id,
+            "decision": decision,
+            "sessionId": session_id,
+            "always": always,
+            "arguments": arguments,
+            "digest": digest,
+            "message": message,
+            "response": response,
+        }
+        answer: Decided = self._run(route, request, idempotency_key)
+        return answer
+
     def list_rules(
         self,
         *,
@@ -273,6 +1201,853 @@ class Operations(ABC):
         answer: RevokedRule = self._run(route, request, idempotency_key)
         return answer
 
+    def get_task(
+        self,
+        *,
+        task_id: str,
+        index_unit: Literal["code_point", "utf16", "utf8"] | None = None,
+        session_id: str | None = None,
+    ) -> Task:
+        """Show a task with its output.
+
+        The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
+        """
+        route = Route("GET", "/v1/tasks/{task}", {"task": "taskId"}, {"indexUnit": "index_unit", "sessionId": "session"})
+        request = {
+            "taskId": task_id,
+            "indexUnit": index_unit,
+            "sessionId": session_id,
+        }
+        answer: Task = self._run(route, request)
+        return answer
+
+    def list_processes(
+        self,
+        *,
+        session_id: str,
+    ) -> Processes:
+        """List the processes that tools run or ran."""
+        route = Route("GET", "/v1/sessions/{session}/processes", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Processes = self._run(route, request)
+        return answer
+
+    def get_process(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+    ) -> Process:
+        """Show a process: its status, and where its output is."""
+        route = Route("GET", "/v1/sessions/{session}/processes/{process}", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+        }
+        answer: Process = self._run(route, request)
+        return answer
+
+    def write_process_stdin(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+        end_of_input: bool | None = None,
+        secret: bool | None = None,
+        text: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessWritten:
+        """Write to the standard input of a running process.
+
+        The answer comes when the write is durable. It reaches the process once.
+        """
+        route = Route("POST", "/v1/sessions/{session}/processes/{process}/stdin", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+            "endOfInput": end_of_input,
+            "secret": secret,
+            "text": text,
+        }
+        answer: ProcessWritten = self._run(route, request, idempotency_key)
+        return answer
+
+    def terminate_process(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessOver:
+        """End a running process.
+
+        The answer comes when its end is durable.
+        """
+        route = Route("POST", "/v1/sessions/{session}/processes/{process}/terminate", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+            "reason": reason,
+        }
+        answer: ProcessOver = self._run(route, request, idempotency_key)
+        return answer
+
+    def get_environment(
+        self,
+        *,
+        session_id: str,
+    ) -> Environment:
+        """Show where the session's work runs, and its processes."""
+        route = Route("GET", "/v1/sessions/{session}/environment", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Environment = self._run(route, request)
+        return answer
+
+    def list_agents(
+        self,
+    ) -> Agents:
+        """List agents, their tools and policies."""
+        route = Route("GET", "/v1/agents", {})
+        request = {
+        }
+        answer: Agents = self._run(route, request)
+        return answer
+
+    def create_share(
+        self,
+        *,
+        session_id: str,
+        expires_in: int | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Share:
+        """Create a link by which anybody who has it may read the session up to now.
+
+        Each request creates another link.
+        """
+        route = Route("POST", "/v1/sessions/{session}/shares", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "expiresIn": expires_in,
+            "title": title,
+        }
+        answer: Share = self._run(route, request, idempotency_key)
+        return answer
+
+    def list_shares(
+        self,
+        *,
+        session_id: str,
+    ) -> ShareList:
+        """List the links to a session, also those that no longer work."""
+        route = Route("GET", "/v1/sessions/{session}/shares", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: ShareList = self._run(route, request)
+        return answer
+
+    def get_share(
+        self,
+        *,
+        session_id: str,
+        share_id: str,
+    ) -> Share:
+        """Show a link to a session."""
+        route = Route("GET", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
+        request = {
+            "sessionId": session_id,
+            "shareId": share_id,
+        }
+        answer: Share = self._run(route, request)
+        return answer
+
+    def revoke_share(
+        self,
+        *,
+        session_id: str,
+        share_id: str,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """Revoke a link to a session.
+
+        Nobody can read by it from then on. Revoking it again changes nothing.
+        """
+        route = Route("DELETE", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
+        request = {
+            "sessionId": session_id,
+            "shareId": share_id,
+        }
+        self._run(route, request, idempotency_key)
+
+    def list_tasks(
+        self,
+        *,
+        session_id: str,
+        status: str | None = None,
+    ) -> Tasks:
+        """List the tasks of open and recent turns, and external tasks."""
+        route = Route("GET", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: Tasks = self._run(route, request)
+        return answer
+
+    def create_task(
+        self,
+        *,
+        session_id: str,
+        acceptance: Sequence[Any] | None = None,
+        agent: str | None = None,
+        assignee: Any | None = None,
+        constraints: Any | None = None,
+        kind: str | None = None,
+        objective: str | None = None,
+        owner: Any | None = None,
+        parent_task_id: str | None = None,
+        priority: str | None = None,
+        requested_by: Any | None = None,
+        scope: Any | None = None,
+        status: InitialTaskStatus | None = None,
+        task_family: str | None = None,
+        task_id: str | None = None,
+        thread_id: str | None = None,
+        title: str | None = None,
+        visibility: TaskVisibility | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Create an external task.
+
+        The caller works on it and reports its progress; no agent runs it.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "acceptance": acceptance,
+            "agent": agent,
+            "assignee": assignee,
+            "constraints": constraints,
+            "kind": kind,
+            "objective": objective,
+            "owner": owner,
+            "parentTaskId": parent_task_id,
+            "priority": priority,
+            "requestedBy": requested_by,
+            "scope": scope,
+            "status": status,
+            "taskFamily": task_family,
+            "taskId": task_id,
+            "threadId": thread_id,
+            "title": title,
+            "visibility": visibility,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def update_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        acceptance: Sequence[Any] | None = None,
+        agent: str | None = None,
+        assignee: Any | None = None,
+        constraints: Any | None = None,
+        kind: str | None = None,
+        objective: str | None = None,
+        owner: Any | None = None,
+        priority: str | None = None,
+        reason: str | None = None,
+        scope: Any | None = None,
+        task_family: str | None = None,
+        title: str | None = None,
+        visibility: TaskVisibility | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Change the description of an external task.
+
+        Members that are absent stay as they are.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/update", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "acceptance": acceptance,
+            "agent": agent,
+            "assignee": assignee,
+            "constraints": constraints,
+            "kind": kind,
+            "objective": objective,
+            "owner": owner,
+            "priority": priority,
+            "reason": reason,
+            "scope": scope,
+            "taskFamily": task_family,
+            "title": title,
+            "visibility": visibility,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def start_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Begin work on an external task.
+
+        It is the task's first run.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/start", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def append_task_progress(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        acceptance: Any | None = None,
+        counters: Any | None = None,
+        delivery_state: TaskDelivery | None = None,
+        fraction: float | None = None,
+        message: str | None = None,
+        output_refs: Sequence[Any] | None = None,
+        phase: TaskPhase | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Report progress on an external task."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/progress", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "acceptance": acceptance,
+            "counters": counters,
+            "deliveryState": delivery_state,
+            "fraction": fraction,
+            "message": message,
+            "outputRefs": output_refs,
+            "phase": phase,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def pause_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Halt a task.
+
+        A task that the runner works on stops at its next boundary.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/pause", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def resume_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Let a halted task continue."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/resume", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def complete_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        completion_summary: str | None = None,
+        final_output: Any | None = None,
+        output_refs: Sequence[Any] | None = None,
+        reason: str | None = None,
+        usage: Any | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """End an external task that reached its objective."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/complete", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "completionSummary": completion_summary,
+            "finalOutput": final_output,
+            "outputRefs": output_refs,
+            "reason": reason,
+            "usage": usage,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def fail_task(
+        self,
+        *,
+        error: TaskFailure,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """End an external task that failed."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/fail", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "error": error,
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def cancel_task(
+        self,
+        *,
+        session_id: str | None,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Cancel a task.
+
+        It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/cancel", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def retry_task(
+        self,
+        *,
+        session_id: str | None,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RetriedTask:
+        """Run a task again.
+
+        A root task gets a new run of its turn; of an external task the next attempt begins.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/retry", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: RetriedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def archive_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Archive an external task that has ended."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/archive", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def link_tasks(
+        self,
+        *,
+        kind: TaskLinkKind,
+        session_id: str,
+        target_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Add an edge to the task graph."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/link", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "kind": kind,
+            "sessionId": session_id,
+            "targetId": target_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def unlink_tasks(
+        self,
+        *,
+        kind: TaskLinkKind,
+        session_id: str,
+        target_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Remove an edge from the task graph."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/unlink", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "kind": kind,
+            "sessionId": session_id,
+            "targetId": target_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = self._run(route, request, idempotency_key)
+        return answer
+
+    def list_subagents(
+        self,
+        *,
+        session_id: str,
+        wait: int | None = None,
+    ) -> Subagents:
+        """List the sub-agents of open and recent turns.
+
+        With `wait` it answers when all have ended, or when the time is over.
+        """
+        route = Route("GET", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "wait": wait,
+        }
+        answer: Subagents = self._run(route, request)
+        return answer
+
+    def spawn_subagent(
+        self,
+        *,
+        agent: str,
+        input: str,
+        parent_task_id: str,
+        session_id: str,
+        idempotency_key: str | None = None,
+    ) -> SpawnedSubagent:
+        """Start a sub-agent under a task that has not ended.
+
+        The task's model reads the sub-agent's answer before it continues.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
+        request = {
+            "agent": agent,
+            "input": input,
+            "parentTaskId": parent_task_id,
+            "sessionId": session_id,
+        }
+        answer: SpawnedSubagent = self._run(route, request, idempotency_key)
+        return answer
+
+    def send_subagent_input(
+        self,
+        *,
+        input: Input,
+        session_id: str,
+        subagent_id: str,
+        idempotency_key: str | None = None,
+    ) -> Subagent:
+        """Give a running sub-agent more input.
+
+        Its model reads it before its next step.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents/{task}/input", {"session": "sessionId", "task": "subagentId"})
+        request = {
+            "input": input,
+            "sessionId": session_id,
+            "subagentId": subagent_id,
+        }
+        answer: Subagent = self._run(route, request, idempotency_key)
+        return answer
+
+    def close_subagent(
+        self,
+        *,
+        session_id: str,
+        subagent_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ClosedSubagent:
+        """Stop a sub-agent.
+
+        Its parent continues.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents/{task}/close", {"session": "sessionId", "task": "subagentId"})
+        request = {
+            "sessionId": session_id,
+            "subagentId": subagent_id,
+            "reason": reason,
+        }
+        answer: ClosedSubagent = self._run(route, request, idempotency_key)
+        return answer
+
+    def list_jobs(
+        self,
+        *,
+        session_id: str,
+        status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = None,
+    ) -> JobList:
+        """List the newest jobs with counts of their items."""
+        route = Route("GET", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: JobList = self._run(route, request)
+        return answer
+
+    def create_job(
+        self,
+        *,
+        session_id: str,
+        instruction_ref: BlobRef | None = None,
+        items: Sequence[NewJobItem] | None = None,
+        job_id: str | None = None,
+        metadata: Any | None = None,
+        task_id: str | None = None,
+        thread_id: str | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobAnswer:
+        """Create a job with its items.
+
+        Whoever works on it reports by `job.*` events.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "instructionRef": instruction_ref,
+            "items": items,
+            "jobId": job_id,
+            "metadata": metadata,
+            "taskId": task_id,
+            "threadId": thread_id,
+            "title": title,
+        }
+        answer: JobAnswer = self._run(route, request, idempotency_key)
+        return answer
+
+    def get_job(
+        self,
+        *,
+        job_id: str,
+        session_id: str,
+    ) -> Job:
+        """Show a job with its items."""
+        route = Route("GET", "/v1/sessions/{session}/jobs/{job}", {"session": "sessionId", "job": "jobId"})
+        request = {
+            "jobId": job_id,
+            "sessionId": session_id,
+        }
+        answer: Job = self._run(route, request)
+        return answer
+
+    def cancel_job(
+        self,
+        *,
+        job_id: str,
+        session_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobAnswer:
+        """Cancel a job that has not ended.
+
+        Items that are complete stay complete.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs/{job}/cancel", {"session": "sessionId", "job": "jobId"})
+        request = {
+            "jobId": job_id,
+            "sessionId": session_id,
+            "reason": reason,
+        }
+        answer: JobAnswer = self._run(route, request, idempotency_key)
+        return answer
+
+    def retry_job_item(
+        self,
+        *,
+        item_id: str,
+        job_id: str,
+        session_id: str,
+        force: bool | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RetriedJobItem:
+        """Begin another attempt at one failed item of a job.
+
+        A job that had ended runs again; the other items keep their results.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", {"session": "sessionId", "job": "jobId", "item": "itemId"})
+        request = {
+            "itemId": item_id,
+            "jobId": job_id,
+            "sessionId": session_id,
+            "force": force,
+            "reason": reason,
+        }
+        answer: RetriedJobItem = self._run(route, request, idempotency_key)
+        return answer
+
+    def export_benchmark(
+        self,
+        *,
+        session_id: str,
+        trial_id: str | None = None,
+    ) -> BenchmarkExport:
+        """Export the benchmark trials that a harness recorded in a session.
+
+        Each trial comes with its ids in this runtime, its reward, and what no event named.
+        """
+        route = Route("GET", "/v1/sessions/{session}/benchmark", {"session": "sessionId"}, {"trialId": "trial"})
+        request = {
+            "sessionId": session_id,
+            "trialId": trial_id,
+        }
+        answer: BenchmarkExport = self._run(route, request)
+        return answer
+
+    def create_key(
+        self,
+        *,
+        scopes: Sequence[Scope],
+        expires_in_seconds: int | None = None,
+        label: str | None = None,
+        tenant: str | None = None,
+    ) -> Key:
+        """Create an API key."""
+        route = Route("POST", "/v1/keys", {})
+        request = {
+            "scopes": scopes,
+            "expiresInSeconds": expires_in_seconds,
+            "label": label,
+            "tenant": tenant,
+        }
+        answer: Key = self._run(route, request)
+        return answer
+
+    def list_keys(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> KeyList:
+        """List API keys."""
+        route = Route("GET", "/v1/keys", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: KeyList = self._run(route, request)
+        return answer
+
+    def revoke_key(
+        self,
+        *,
+        key_id: str,
+    ) -> None:
+        """Revoke an API key.
+
+        It opens nothing from now on, and streams that came with it are cut within 5 s.
+        """
+        route = Route("DELETE", "/v1/keys/{key}", {"key": "keyId"})
+        request = {
+            "keyId": key_id,
+        }
+        self._run(route, request)
+
+    def rotate_key(
+        self,
+        *,
+        key_id: str,
+        overlap_seconds: int | None = None,
+    ) -> Key:
+        """Give an API key a new secret.
+
+        Everything else about the key stays: its id, its scopes, its browser credentials.
+        """
+        route = Route("POST", "/v1/keys/{key}/rotate", {"key": "keyId"})
+        request = {
+            "keyId": key_id,
+            "overlapSeconds": overlap_seconds,
+        }
+        answer: Key = self._run(route, request)
+        return answer
+
+    def list_tenants(
+        self,
+    ) -> TenantList:
+        """List the tenants that have or had keys.
+
+        Only admins of the default tenant may.
+        """
+        route = Route("GET", "/v1/tenants", {})
+        request = {
+        }
+        answer: TenantList = self._run(route, request)
+        return answer
+
+    def get_usage(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> UsageFigures:
+        """Show what a tenant uses and may use."""
+        route = Route("GET", "/v1/usage", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: UsageFigures = self._run(route, request)
+        return answer
+
+    def get_retention(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> RetentionPlan:
+        """Show what retention deletes within a day."""
+        route = Route("GET", "/v1/retention", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: RetentionPlan = self._run(route, request)
+        return answer
+
 
 class AsyncOperations(ABC):
     """Every operation of the server, one method each."""
@@ -281,6 +2056,130 @@ class AsyncOperations(ABC):
     async def _run(
         self, route: Route, request: Mapping[str, Any], idempotency_key: str | None = None
     ) -> Any: ...
+
+    async def create_session(
+        self,
+        *,
+        agent: str | None = None,
+        metadata: Any | None = None,
+        session_id: str | None = None,
+        tags: Sequence[str] | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Session:
+        """Create a session.
+
+        If it exists with the same contents, it is answered as it is.
+        """
+        route = Route("POST", "/v1/sessions", {})
+        request = {
+            "agent": agent,
+            "metadata": metadata,
+            "sessionId": session_id,
+            "tags": tags,
+            "title": title,
+        }
+        answer: Session = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def list_sessions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        since: Timestamp | None = None,
+        status: str | None = None,
+        tag: str | None = None,
+    ) -> SessionPage:
+        """List sessions, newest first."""
+        route = Route("GET", "/v1/sessions", {})
+        request = {
+            "cursor": cursor,
+            "limit": limit,
+            "since": since,
+            "status": status,
+            "tag": tag,
+        }
+        answer: SessionPage = await self._run(route, request)
+        return answer
+
+    async def get_session(
+        self,
+        *,
+        session_id: str,
+    ) -> Session:
+        """Show a session."""
+        route = Route("GET", "/v1/sessions/{session}", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Session = await self._run(route, request)
+        return answer
+
+    async def delete_session(
+        self,
+        *,
+        session_id: str,
+    ) -> None:
+        """Delete a session with its log, snapshots and blobs.
+
+        Runs in it end at once, and its readers are disconnected.
+        """
+        route = Route("DELETE", "/v1/sessions/{session}", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        await self._run(route, request)
+
+    async def get_state(
+        self,
+        *,
+        session_id: str,
+        at: str | None = None,
+        view: Union[Literal["state", "snapshot", "read_models"], Literal["lime_snapshot"]] | None = None,
+    ) -> State:
+        """Fold the events of a session to one state.
+
+        It costs no model call.
+        """
+        route = Route("GET", "/v1/sessions/{session}/state", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "at": at,
+            "view": view,
+        }
+        answer: State = await self._run(route, request)
+        return answer
+
+    async def export_evidence(
+        self,
+        *,
+        session_id: str,
+    ) -> Evidence:
+        """Show what the session can prove: its read models, and what is not known."""
+        route = Route("GET", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Evidence = await self._run(route, request)
+        return answer
+
+    async def record_evidence(
+        self,
+        *,
+        session_id: str,
+        idempotency_key: str | None = None,
+    ) -> EvidencePack:
+        """Store the evidence as it is now, and write `evidence.changed` to the log.
+
+        The same facts again are the same pack.
+        """
+        route = Route("POST", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: EvidencePack = await self._run(route, request, idempotency_key)
+        return answer
 
     async def cancel_turn(
         self,
@@ -395,6 +2294,78 @@ class AsyncOperations(ABC):
         answer: Queue = await self._run(route, request, idempotency_key)
         return answer
 
+    async def list_actions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        session_id: str | None = None,
+        status: Literal["pending"] | None = None,
+    ) -> ActionPage:
+        """List the actions that wait for a decision, over all sessions.
+
+        A caller with a ticket or a credential for one session gets those of that session.
+        """
+        route = Route("GET", "/v1/actions", {}, {"sessionId": "session"})
+        request = {
+            "cursor": cursor,
+            "limit": limit,
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: ActionPage = await self._run(route, request)
+        return answer
+
+    async def list_session_actions(
+        self,
+        *,
+        session_id: str,
+        cursor: str | None = None,
+        limit: int | None = None,
+        status: Literal["pending"] | None = None,
+    ) -> ActionPage:
+        """List the actions of a session that wait for a decision."""
+        route = Route("GET", "/v1/sessions/{session}/actions", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "cursor": cursor,
+            "limit": limit,
+            "status": status,
+        }
+        answer: ActionPage = await self._run(route, request)
+        return answer
+
+    async def decide_action(
+        self,
+        *,
+        action_id: str,
+        decision: Literal["approve", "edit", "reject", "respond"],
+        session_id: str,
+        always: bool | None = None,
+        arguments: Any | None = None,
+        digest: str | None = None,
+        message: str | None = None,
+        response: Any | None = None,
+        idempotency_key: str | None = None,
+    ) -> Decided:
+        """Decide about an action.
+
+        The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
+        """
+        route = Route("POST", "/v1/sessions/{session}/actions/{action}", {"session": "sessionId", "action": "actionId"})
+        request = {
+            "actionId": action_id,
+            "decision": decision,
+            "sessionId": session_id,
+            "always": always,
+            "arguments": arguments,
+            "digest": digest,
+            "message": message,
+            "response": response,
+        }
+        answer: Decided = await self._run(route, request, idempotency_key)
+        return answer
+
     async def list_rules(
         self,
         *,
@@ -428,4 +2399,851 @@ class AsyncOperations(ABC):
             "sessionId": session_id,
         }
         answer: RevokedRule = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def get_task(
+        self,
+        *,
+        task_id: str,
+        index_unit: Literal["code_point", "utf16", "utf8"] | None = None,
+        session_id: str | None = None,
+    ) -> Task:
+        """Show a task with its output.
+
+        The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
+        """
+        route = Route("GET", "/v1/tasks/{task}", {"task": "taskId"}, {"indexUnit": "index_unit", "sessionId": "session"})
+        request = {
+            "taskId": task_id,
+            "indexUnit": index_unit,
+            "sessionId": session_id,
+        }
+        answer: Task = await self._run(route, request)
+        return answer
+
+    async def list_processes(
+        self,
+        *,
+        session_id: str,
+    ) -> Processes:
+        """List the processes that tools run or ran."""
+        route = Route("GET", "/v1/sessions/{session}/processes", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Processes = await self._run(route, request)
+        return answer
+
+    async def get_process(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+    ) -> Process:
+        """Show a process: its status, and where its output is."""
+        route = Route("GET", "/v1/sessions/{session}/processes/{process}", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+        }
+        answer: Process = await self._run(route, request)
+        return answer
+
+    async def write_process_stdin(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+        end_of_input: bool | None = None,
+        secret: bool | None = None,
+        text: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessWritten:
+        """Write to the standard input of a running process.
+
+        The answer comes when the write is durable. It reaches the process once.
+        """
+        route = Route("POST", "/v1/sessions/{session}/processes/{process}/stdin", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+            "endOfInput": end_of_input,
+            "secret": secret,
+            "text": text,
+        }
+        answer: ProcessWritten = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def terminate_process(
+        self,
+        *,
+        process_id: str,
+        session_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessOver:
+        """End a running process.
+
+        The answer comes when its end is durable.
+        """
+        route = Route("POST", "/v1/sessions/{session}/processes/{process}/terminate", {"session": "sessionId", "process": "processId"})
+        request = {
+            "processId": process_id,
+            "sessionId": session_id,
+            "reason": reason,
+        }
+        answer: ProcessOver = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def get_environment(
+        self,
+        *,
+        session_id: str,
+    ) -> Environment:
+        """Show where the session's work runs, and its processes."""
+        route = Route("GET", "/v1/sessions/{session}/environment", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: Environment = await self._run(route, request)
+        return answer
+
+    async def list_agents(
+        self,
+    ) -> Agents:
+        """List agents, their tools and policies."""
+        route = Route("GET", "/v1/agents", {})
+        request = {
+        }
+        answer: Agents = await self._run(route, request)
+        return answer
+
+    async def create_share(
+        self,
+        *,
+        session_id: str,
+        expires_in: int | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Share:
+        """Create a link by which anybody who has it may read the session up to now.
+
+        Each request creates another link.
+        """
+        route = Route("POST", "/v1/sessions/{session}/shares", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "expiresIn": expires_in,
+            "title": title,
+        }
+        answer: Share = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def list_shares(
+        self,
+        *,
+        session_id: str,
+    ) -> ShareList:
+        """List the links to a session, also those that no longer work."""
+        route = Route("GET", "/v1/sessions/{session}/shares", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+        }
+        answer: ShareList = await self._run(route, request)
+        return answer
+
+    async def get_share(
+        self,
+        *,
+        session_id: str,
+        share_id: str,
+    ) -> Share:
+        """Show a link to a session."""
+        route = Route("GET", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
+        request = {
+            "sessionId": session_id,
+            "shareId": share_id,
+        }
+        answer: Share = await self._run(route, request)
+        return answer
+
+    async def revoke_share(
+        self,
+        *,
+        session_id: str,
+        share_id: str,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """Revoke a link to a session.
+
+        Nobody can read by it from then on. Revoking it again changes nothing.
+        """
+        route = Route("DELETE", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
+        request = {
+            "sessionId": session_id,
+            "shareId": share_id,
+        }
+        await self._run(route, request, idempotency_key)
+
+    async def list_tasks(
+        self,
+        *,
+        session_id: str,
+        status: str | None = None,
+    ) -> Tasks:
+        """List the tasks of open and recent turns, and external tasks."""
+        route = Route("GET", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: Tasks = await self._run(route, request)
+        return answer
+
+    async def create_task(
+        self,
+        *,
+        session_id: str,
+        acceptance: Sequence[Any] | None = None,
+        agent: str | None = None,
+        assignee: Any | None = None,
+        constraints: Any | None = None,
+        kind: str | None = None,
+        objective: str | None = None,
+        owner: Any | None = None,
+        parent_task_id: str | None = None,
+        priority: str | None = None,
+        requested_by: Any | None = None,
+        scope: Any | None = None,
+        status: InitialTaskStatus | None = None,
+        task_family: str | None = None,
+        task_id: str | None = None,
+        thread_id: str | None = None,
+        title: str | None = None,
+        visibility: TaskVisibility | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Create an external task.
+
+        The caller works on it and reports its progress; no agent runs it.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "acceptance": acceptance,
+            "agent": agent,
+            "assignee": assignee,
+            "constraints": constraints,
+            "kind": kind,
+            "objective": objective,
+            "owner": owner,
+            "parentTaskId": parent_task_id,
+            "priority": priority,
+            "requestedBy": requested_by,
+            "scope": scope,
+            "status": status,
+            "taskFamily": task_family,
+            "taskId": task_id,
+            "threadId": thread_id,
+            "title": title,
+            "visibility": visibility,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def update_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        acceptance: Sequence[Any] | None = None,
+        agent: str | None = None,
+        assignee: Any | None = None,
+        constraints: Any | None = None,
+        kind: str | None = None,
+        objective: str | None = None,
+        owner: Any | None = None,
+        priority: str | None = None,
+        reason: str | None = None,
+        scope: Any | None = None,
+        task_family: str | None = None,
+        title: str | None = None,
+        visibility: TaskVisibility | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Change the description of an external task.
+
+        Members that are absent stay as they are.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/update", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "acceptance": acceptance,
+            "agent": agent,
+            "assignee": assignee,
+            "constraints": constraints,
+            "kind": kind,
+            "objective": objective,
+            "owner": owner,
+            "priority": priority,
+            "reason": reason,
+            "scope": scope,
+            "taskFamily": task_family,
+            "title": title,
+            "visibility": visibility,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def start_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Begin work on an external task.
+
+        It is the task's first run.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/start", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def append_task_progress(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        acceptance: Any | None = None,
+        counters: Any | None = None,
+        delivery_state: TaskDelivery | None = None,
+        fraction: float | None = None,
+        message: str | None = None,
+        output_refs: Sequence[Any] | None = None,
+        phase: TaskPhase | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Report progress on an external task."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/progress", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "acceptance": acceptance,
+            "counters": counters,
+            "deliveryState": delivery_state,
+            "fraction": fraction,
+            "message": message,
+            "outputRefs": output_refs,
+            "phase": phase,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def pause_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Halt a task.
+
+        A task that the runner works on stops at its next boundary.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/pause", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def resume_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Let a halted task continue."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/resume", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def complete_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        completion_summary: str | None = None,
+        final_output: Any | None = None,
+        output_refs: Sequence[Any] | None = None,
+        reason: str | None = None,
+        usage: Any | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """End an external task that reached its objective."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/complete", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "completionSummary": completion_summary,
+            "finalOutput": final_output,
+            "outputRefs": output_refs,
+            "reason": reason,
+            "usage": usage,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def fail_task(
+        self,
+        *,
+        error: TaskFailure,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """End an external task that failed."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/fail", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "error": error,
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def cancel_task(
+        self,
+        *,
+        session_id: str | None,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Cancel a task.
+
+        It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/cancel", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def retry_task(
+        self,
+        *,
+        session_id: str | None,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RetriedTask:
+        """Run a task again.
+
+        A root task gets a new run of its turn; of an external task the next attempt begins.
+        """
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/retry", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: RetriedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def archive_task(
+        self,
+        *,
+        session_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Archive an external task that has ended."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/archive", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "sessionId": session_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def link_tasks(
+        self,
+        *,
+        kind: TaskLinkKind,
+        session_id: str,
+        target_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Add an edge to the task graph."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/link", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "kind": kind,
+            "sessionId": session_id,
+            "targetId": target_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def unlink_tasks(
+        self,
+        *,
+        kind: TaskLinkKind,
+        session_id: str,
+        target_id: str,
+        task_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ChangedTask:
+        """Remove an edge from the task graph."""
+        route = Route("POST", "/v1/sessions/{session}/tasks/{task}/unlink", {"session": "sessionId", "task": "taskId"})
+        request = {
+            "kind": kind,
+            "sessionId": session_id,
+            "targetId": target_id,
+            "taskId": task_id,
+            "reason": reason,
+        }
+        answer: ChangedTask = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def list_subagents(
+        self,
+        *,
+        session_id: str,
+        wait: int | None = None,
+    ) -> Subagents:
+        """List the sub-agents of open and recent turns.
+
+        With `wait` it answers when all have ended, or when the time is over.
+        """
+        route = Route("GET", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "wait": wait,
+        }
+        answer: Subagents = await self._run(route, request)
+        return answer
+
+    async def spawn_subagent(
+        self,
+        *,
+        agent: str,
+        input: str,
+        parent_task_id: str,
+        session_id: str,
+        idempotency_key: str | None = None,
+    ) -> SpawnedSubagent:
+        """Start a sub-agent under a task that has not ended.
+
+        The task's model reads the sub-agent's answer before it continues.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
+        request = {
+            "agent": agent,
+            "input": input,
+            "parentTaskId": parent_task_id,
+            "sessionId": session_id,
+        }
+        answer: SpawnedSubagent = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def send_subagent_input(
+        self,
+        *,
+        input: Input,
+        session_id: str,
+        subagent_id: str,
+        idempotency_key: str | None = None,
+    ) -> Subagent:
+        """Give a running sub-agent more input.
+
+        Its model reads it before its next step.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents/{task}/input", {"session": "sessionId", "task": "subagentId"})
+        request = {
+            "input": input,
+            "sessionId": session_id,
+            "subagentId": subagent_id,
+        }
+        answer: Subagent = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def close_subagent(
+        self,
+        *,
+        session_id: str,
+        subagent_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ClosedSubagent:
+        """Stop a sub-agent.
+
+        Its parent continues.
+        """
+        route = Route("POST", "/v1/sessions/{session}/subagents/{task}/close", {"session": "sessionId", "task": "subagentId"})
+        request = {
+            "sessionId": session_id,
+            "subagentId": subagent_id,
+            "reason": reason,
+        }
+        answer: ClosedSubagent = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def list_jobs(
+        self,
+        *,
+        session_id: str,
+        status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = None,
+    ) -> JobList:
+        """List the newest jobs with counts of their items."""
+        route = Route("GET", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "status": status,
+        }
+        answer: JobList = await self._run(route, request)
+        return answer
+
+    async def create_job(
+        self,
+        *,
+        session_id: str,
+        instruction_ref: BlobRef | None = None,
+        items: Sequence[NewJobItem] | None = None,
+        job_id: str | None = None,
+        metadata: Any | None = None,
+        task_id: str | None = None,
+        thread_id: str | None = None,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobAnswer:
+        """Create a job with its items.
+
+        Whoever works on it reports by `job.*` events.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
+        request = {
+            "sessionId": session_id,
+            "instructionRef": instruction_ref,
+            "items": items,
+            "jobId": job_id,
+            "metadata": metadata,
+            "taskId": task_id,
+            "threadId": thread_id,
+            "title": title,
+        }
+        answer: JobAnswer = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def get_job(
+        self,
+        *,
+        job_id: str,
+        session_id: str,
+    ) -> Job:
+        """Show a job with its items."""
+        route = Route("GET", "/v1/sessions/{session}/jobs/{job}", {"session": "sessionId", "job": "jobId"})
+        request = {
+            "jobId": job_id,
+            "sessionId": session_id,
+        }
+        answer: Job = await self._run(route, request)
+        return answer
+
+    async def cancel_job(
+        self,
+        *,
+        job_id: str,
+        session_id: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobAnswer:
+        """Cancel a job that has not ended.
+
+        Items that are complete stay complete.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs/{job}/cancel", {"session": "sessionId", "job": "jobId"})
+        request = {
+            "jobId": job_id,
+            "sessionId": session_id,
+            "reason": reason,
+        }
+        answer: JobAnswer = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def retry_job_item(
+        self,
+        *,
+        item_id: str,
+        job_id: str,
+        session_id: str,
+        force: bool | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RetriedJobItem:
+        """Begin another attempt at one failed item of a job.
+
+        A job that had ended runs again; the other items keep their results.
+        """
+        route = Route("POST", "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", {"session": "sessionId", "job": "jobId", "item": "itemId"})
+        request = {
+            "itemId": item_id,
+            "jobId": job_id,
+            "sessionId": session_id,
+            "force": force,
+            "reason": reason,
+        }
+        answer: RetriedJobItem = await self._run(route, request, idempotency_key)
+        return answer
+
+    async def export_benchmark(
+        self,
+        *,
+        session_id: str,
+        trial_id: str | None = None,
+    ) -> BenchmarkExport:
+        """Export the benchmark trials that a harness recorded in a session.
+
+        Each trial comes with its ids in this runtime, its reward, and what no event named.
+        """
+        route = Route("GET", "/v1/sessions/{session}/benchmark", {"session": "sessionId"}, {"trialId": "trial"})
+        request = {
+            "sessionId": session_id,
+            "trialId": trial_id,
+        }
+        answer: BenchmarkExport = await self._run(route, request)
+        return answer
+
+    async def create_key(
+        self,
+        *,
+        scopes: Sequence[Scope],
+        expires_in_seconds: int | None = None,
+        label: str | None = None,
+        tenant: str | None = None,
+    ) -> Key:
+        """Create an API key."""
+        route = Route("POST", "/v1/keys", {})
+        request = {
+            "scopes": scopes,
+            "expiresInSeconds": expires_in_seconds,
+            "label": label,
+            "tenant": tenant,
+        }
+        answer: Key = await self._run(route, request)
+        return answer
+
+    async def list_keys(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> KeyList:
+        """List API keys."""
+        route = Route("GET", "/v1/keys", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: KeyList = await self._run(route, request)
+        return answer
+
+    async def revoke_key(
+        self,
+        *,
+        key_id: str,
+    ) -> None:
+        """Revoke an API key.
+
+        It opens nothing from now on, and streams that came with it are cut within 5 s.
+        """
+        route = Route("DELETE", "/v1/keys/{key}", {"key": "keyId"})
+        request = {
+            "keyId": key_id,
+        }
+        await self._run(route, request)
+
+    async def rotate_key(
+        self,
+        *,
+        key_id: str,
+        overlap_seconds: int | None = None,
+    ) -> Key:
+        """Give an API key a new secret.
+
+        Everything else about the key stays: its id, its scopes, its browser credentials.
+        """
+        route = Route("POST", "/v1/keys/{key}/rotate", {"key": "keyId"})
+        request = {
+            "keyId": key_id,
+            "overlapSeconds": overlap_seconds,
+        }
+        answer: Key = await self._run(route, request)
+        return answer
+
+    async def list_tenants(
+        self,
+    ) -> TenantList:
+        """List the tenants that have or had keys.
+
+        Only admins of the default tenant may.
+        """
+        route = Route("GET", "/v1/tenants", {})
+        request = {
+        }
+        answer: TenantList = await self._run(route, request)
+        return answer
+
+    async def get_usage(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> UsageFigures:
+        """Show what a tenant uses and may use."""
+        route = Route("GET", "/v1/usage", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: UsageFigures = await self._run(route, request)
+        return answer
+
+    async def get_retention(
+        self,
+        *,
+        tenant: str | None = None,
+    ) -> RetentionPlan:
+        """Show what retention deletes within a day."""
+        route = Route("GET", "/v1/retention", {})
+        request = {
+            "tenant": tenant,
+        }
+        answer: RetentionPlan = await self._run(route, request)
         return answer

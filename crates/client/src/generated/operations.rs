@@ -15,6 +15,172 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::route::Route;
 
+/// An action in answers.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Action {
+    #[serde(rename = "actionId")]
+    pub action_id: ActionId,
+    /// The payload of `action.required`.
+    #[serde(rename = "request")]
+    pub request: Value,
+    #[serde(rename = "requiredAt")]
+    pub required_at: Timestamp,
+    /// The sequence of its event.
+    #[serde(rename = "sequence")]
+    pub sequence: Sequence,
+    #[serde(rename = "sessionId")]
+    pub session_id: SessionId,
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "actionType", default, skip_serializing_if = "Option::is_none")]
+    pub action_type: Option<String>,
+    /// The digest of exactly what will run; a decision names it.
+    #[serde(rename = "digest", default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    #[serde(rename = "expiresAt", default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(rename = "prompt", default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(rename = "toolName", default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    #[serde(rename = "turnId", default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+pub type ActionId = String;
+
+/// One page of actions.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ActionPage {
+    #[serde(rename = "actions")]
+    pub actions: Vec<Action>,
+    /// Send it as `cursor` for the next page; absent on the last one.
+    #[serde(rename = "cursor", default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// An agent in answers.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Agent {
+    /// Agents that it may hand the conversation to.
+    #[serde(rename = "handoffs")]
+    pub handoffs: Vec<String>,
+    /// True for the agent of turns that name none.
+    #[serde(rename = "isDefault")]
+    pub is_default: bool,
+    /// The model, then those to fall back on.
+    #[serde(rename = "models")]
+    pub models: Vec<String>,
+    #[serde(rename = "name")]
+    pub name: String,
+    /// Agents that it may call as tools.
+    #[serde(rename = "subagents")]
+    pub subagents: Vec<String>,
+    #[serde(rename = "tools")]
+    pub tools: Vec<AgentTool>,
+    #[serde(rename = "description", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A tool of an agent.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct AgentTool {
+    #[serde(rename = "description")]
+    pub description: String,
+    /// A JSON Schema.
+    #[serde(rename = "inputSchema")]
+    pub input_schema: Value,
+    #[serde(rename = "isConcurrencySafe")]
+    pub is_concurrency_safe: bool,
+    #[serde(rename = "isDestructive")]
+    pub is_destructive: bool,
+    /// The same call again changes nothing more, so it is repeated if its end was not seen.
+    #[serde(rename = "isIdempotent")]
+    pub is_idempotent: bool,
+    #[serde(rename = "isReadOnly")]
+    pub is_read_only: bool,
+    #[serde(rename = "name")]
+    pub name: String,
+    /// `depends` where the arguments decide.
+    #[serde(rename = "policy")]
+    pub policy: String,
+    #[serde(rename = "source")]
+    pub source: String,
+    #[serde(rename = "timeoutSeconds")]
+    pub timeout_seconds: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Agents {
+    #[serde(rename = "agents")]
+    pub agents: Vec<Agent>,
+    /// What a turn may name besides agents.
+    #[serde(rename = "providers")]
+    pub providers: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct AllTenantUsage {
+    /// In order of name.
+    #[serde(rename = "tenants")]
+    pub tenants: Vec<TenantUsage>,
+}
+
+/// One run of a task.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct AttemptRead {
+    /// `unknown` if no event named the run.
+    #[serde(rename = "runId")]
+    pub run_id: String,
+    /// Its status in the standard's words.
+    #[serde(rename = "status")]
+    pub status: String,
+    /// When it ended.
+    #[serde(rename = "endedAt", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Why it failed.
+    #[serde(rename = "lastError", default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<Value>,
+    /// Its status in ours, where that says more.
+    #[serde(rename = "nativeStatus", default, skip_serializing_if = "Option::is_none")]
+    pub native_status: Option<String>,
+    /// When it began.
+    #[serde(rename = "startedAt", default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct BenchmarkExport {
+    /// An opaque place in a session's log.
+    #[serde(rename = "cursor")]
+    pub cursor: String,
+    /// The path that exports the events themselves.
+    #[serde(rename = "replay")]
+    pub replay: String,
+    #[serde(rename = "schemaVersion")]
+    pub schema_version: String,
+    /// The last event that the export covers.
+    #[serde(rename = "sequence")]
+    pub sequence: i64,
+    #[serde(rename = "sessionId")]
+    pub session_id: SessionId,
+    /// The standard's trial packs.
+    #[serde(rename = "trials")]
+    pub trials: Vec<Value>,
+    /// Older trials are in the log only.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+    #[serde(rename = "comparisons", default, skip_serializing_if = "Option::is_none")]
+    pub comparisons: Option<Value>,
+    #[serde(rename = "configurations", default, skip_serializing_if = "Option::is_none")]
+    pub configurations: Option<Value>,
+    /// Absent beside a single trial, as are configurations and comparisons.
+    #[serde(rename = "datasets", default, skip_serializing_if = "Option::is_none")]
+    pub datasets: Option<Value>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum CancelMode {
     #[serde(rename = "immediate")]
@@ -36,6 +202,438 @@ pub struct Cancelled {
     pub turn_id: TurnId,
 }
 
+/// A task after a command.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ChangedTask {
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "taskId")]
+    pub task_id: TaskId,
+    /// The task had this status before.
+    #[serde(rename = "duplicate", default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ClosedSubagent {
+    /// `cancelling`, or how it had ended before.
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "subagentId")]
+    pub subagent_id: TaskId,
+}
+
+/// The decision that holds.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Decided {
+    #[serde(rename = "actionId")]
+    pub action_id: ActionId,
+    /// An opaque place in a session's log.
+    #[serde(rename = "cursor")]
+    pub cursor: String,
+    /// The decision that holds.
+    #[serde(rename = "decision")]
+    pub decision: String,
+    #[serde(rename = "source")]
+    pub source: String,
+    /// `already_decided` if the same decision was made before.
+    #[serde(rename = "status")]
+    pub status: String,
+    /// False if the same decision was made before.
+    #[serde(rename = "won")]
+    pub won: bool,
+}
+
+/// Nothing: the session no longer exists.
+pub type DeletedSession = Value;
+
+/// The processes from the log, and the machine of this server.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Environment {
+    #[serde(rename = "arch")]
+    pub arch: String,
+    /// The working directory, or `unavailable`.
+    #[serde(rename = "cwd")]
+    pub cwd: String,
+    #[serde(rename = "os")]
+    pub os: String,
+    #[serde(rename = "processes")]
+    pub processes: ProcessesRead,
+    #[serde(rename = "resourceLimits")]
+    pub resource_limits: Value,
+    /// `not_applicable`: commands are started without one.
+    #[serde(rename = "shell")]
+    pub shell: String,
+    #[serde(rename = "standing")]
+    pub standing: Standing,
+}
+
+/// The evidence of a session. All of it follows from the log up to `sequence`.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Evidence {
+    /// An opaque place in a session's log.
+    #[serde(rename = "cursor")]
+    pub cursor: String,
+    /// Read models that are not fully known.
+    #[serde(rename = "knownGaps")]
+    pub known_gaps: Vec<String>,
+    /// Events that the fold could not apply.
+    #[serde(rename = "problems")]
+    pub problems: i64,
+    /// By name: the Agent Runtime standard's read models.
+    #[serde(rename = "readModels")]
+    pub read_models: Value,
+    /// The path under which the same events are read.
+    #[serde(rename = "replay")]
+    pub replay: String,
+    #[serde(rename = "sequence")]
+    pub sequence: Sequence,
+    #[serde(rename = "sessionId")]
+    pub session_id: SessionId,
+    /// How well each read model is known, in the standard's words.
+    #[serde(rename = "signals")]
+    pub signals: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct EvidencePack {
+    #[serde(rename = "evidenceId")]
+    pub evidence_id: String,
+    #[serde(rename = "knownGaps")]
+    pub known_gaps: Vec<String>,
+    /// The pack in the blob store: the evidence as `GET` answered it at this moment.
+    #[serde(rename = "packRef")]
+    pub pack_ref: String,
+    /// The last event that it covers.
+    #[serde(rename = "sequence")]
+    pub sequence: Sequence,
+    #[serde(rename = "signal")]
+    pub signal: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum InitialTaskStatus {
+    #[serde(rename = "draft")]
+    Draft,
+    #[serde(rename = "accepted")]
+    Accepted,
+    #[serde(rename = "queued")]
+    Queued,
+}
+
+/// A job with its items.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Job {
+    /// How many items there are, in all and by status.
+    #[serde(rename = "counts")]
+    pub counts: BTreeMap<String, i64>,
+    #[serde(rename = "items")]
+    pub items: Vec<Value>,
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// The first event about it.
+    #[serde(rename = "sequence")]
+    pub sequence: Sequence,
+    #[serde(rename = "status")]
+    pub status: JobStatus,
+    #[serde(rename = "createdAt", default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Items beyond those that the state has.
+    #[serde(rename = "droppedItems", default, skip_serializing_if = "Option::is_none")]
+    pub dropped_items: Option<i64>,
+    #[serde(rename = "endedAt", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(rename = "error", default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    #[serde(rename = "instructionRef", default, skip_serializing_if = "Option::is_none")]
+    pub instruction_ref: Option<Value>,
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// As its worker counted last.
+    #[serde(rename = "progress", default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Value>,
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(rename = "startedAt", default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(rename = "threadId", default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<ThreadId>,
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A job after a command.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct JobAnswer {
+    /// How many items it has.
+    #[serde(rename = "items")]
+    pub items: i64,
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    #[serde(rename = "status")]
+    pub status: JobStatus,
+    /// The job had this status before.
+    #[serde(rename = "duplicate", default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct JobList {
+    /// The oldest first.
+    #[serde(rename = "jobs")]
+    pub jobs: Vec<JobSummary>,
+    /// Older jobs are in the log only.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+}
+
+/// The status of a job or of one of its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum JobStatus {
+    #[serde(rename = "pending")]
+    Pending,
+    #[serde(rename = "running")]
+    Running,
+    #[serde(rename = "completed")]
+    Completed,
+    #[serde(rename = "failed")]
+    Failed,
+    #[serde(rename = "cancelled")]
+    Cancelled,
+    #[serde(rename = "reported")]
+    Reported,
+}
+
+/// A job with counts in place of its items.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct JobSummary {
+    /// How many items there are, in all and by status.
+    #[serde(rename = "counts")]
+    pub counts: BTreeMap<String, i64>,
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// The first event about it.
+    #[serde(rename = "sequence")]
+    pub sequence: Sequence,
+    #[serde(rename = "status")]
+    pub status: JobStatus,
+    #[serde(rename = "createdAt", default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Items beyond those that the state has.
+    #[serde(rename = "droppedItems", default, skip_serializing_if = "Option::is_none")]
+    pub dropped_items: Option<i64>,
+    #[serde(rename = "endedAt", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(rename = "error", default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    #[serde(rename = "instructionRef", default, skip_serializing_if = "Option::is_none")]
+    pub instruction_ref: Option<Value>,
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// As its worker counted last.
+    #[serde(rename = "progress", default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Value>,
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(rename = "startedAt", default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(rename = "threadId", default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<ThreadId>,
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// An API key without its secret. All times are in milliseconds since 1970.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Key {
+    #[serde(rename = "createdAt")]
+    pub created_at: i64,
+    #[serde(rename = "keyId")]
+    pub key_id: KeyId,
+    #[serde(rename = "scopes")]
+    pub scopes: Vec<Scope>,
+    #[serde(rename = "tenant")]
+    pub tenant: TenantId,
+    #[serde(rename = "expiresAt", default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+    /// Only in the answer to a rotation: until when the former secret works.
+    #[serde(rename = "formerUntil", default, skip_serializing_if = "Option::is_none")]
+    pub former_until: Option<i64>,
+    /// The text of the key, shown once.
+    #[serde(rename = "key", default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(rename = "label", default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// To about a minute.
+    #[serde(rename = "lastUsedAt", default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<i64>,
+    #[serde(rename = "revokedAt", default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<i64>,
+}
+
+pub type KeyId = String;
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct KeyList {
+    /// The oldest first.
+    #[serde(rename = "keys")]
+    pub keys: Vec<Key>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct NewJobItem {
+    /// Its id in the job.
+    #[serde(rename = "itemId")]
+    pub item_id: String,
+    /// Where its input is.
+    #[serde(rename = "inputRef", default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<Value>,
+    /// Of the caller's own; at most 16 KiB.
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// A short name for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct PlannedDeletion {
+    #[serde(rename = "deletedAt")]
+    pub deleted_at: String,
+    #[serde(rename = "events")]
+    pub events: i64,
+    #[serde(rename = "lastEventAt")]
+    pub last_event_at: String,
+    #[serde(rename = "sessionId")]
+    pub session_id: SessionId,
+    #[serde(rename = "tenant")]
+    pub tenant: TenantId,
+}
+
+/// A program that a tool started.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Process {
+    /// Bytes of input so far.
+    #[serde(rename = "inputBytes")]
+    pub input_bytes: i64,
+    /// Writes to its input, and their bytes.
+    #[serde(rename = "inputs")]
+    pub inputs: i64,
+    /// Bytes of output so far.
+    #[serde(rename = "outputBytes")]
+    pub output_bytes: i64,
+    /// Reports of its output, and their bytes.
+    #[serde(rename = "outputs")]
+    pub outputs: i64,
+    /// The process.
+    #[serde(rename = "processId")]
+    pub process_id: String,
+    /// `cancelled` if somebody ended it, `lost` if its owner died.
+    #[serde(rename = "status")]
+    pub status: Status,
+    /// Its command, shortened.
+    #[serde(rename = "commandSummary", default, skip_serializing_if = "Option::is_none")]
+    pub command_summary: Option<String>,
+    /// Its working directory.
+    #[serde(rename = "cwd", default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// True if it may destroy something.
+    #[serde(rename = "destructive", default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    /// How long it ran, in milliseconds.
+    #[serde(rename = "durationMs", default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// When it ended.
+    #[serde(rename = "endedAt", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Why it failed.
+    #[serde(rename = "error", default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    /// Its exit code.
+    #[serde(rename = "exitCode", default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// True if it takes input while it runs.
+    #[serde(rename = "interactive", default, skip_serializing_if = "Option::is_none")]
+    pub interactive: Option<bool>,
+    /// Its output, in blobs.
+    #[serde(rename = "outputRefs", default, skip_serializing_if = "Option::is_none")]
+    pub output_refs: Option<Vec<Value>>,
+    /// Why it was ended.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The signal that ended it.
+    #[serde(rename = "signal", default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// When it began.
+    #[serde(rename = "startedAt", default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// The task that started it.
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// Who ended it.
+    #[serde(rename = "terminatedBy", default, skip_serializing_if = "Option::is_none")]
+    pub terminated_by: Option<String>,
+    /// The tool call that started it.
+    #[serde(rename = "toolCallId", default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The tool.
+    #[serde(rename = "toolName", default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// The turn that started it.
+    #[serde(rename = "turnId", default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+pub type ProcessId = String;
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ProcessOver {
+    #[serde(rename = "processId")]
+    pub process_id: String,
+    /// `cancelled` if it was ended, or how it ended by itself just before.
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "exitCode", default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ProcessWritten {
+    #[serde(rename = "processId")]
+    pub process_id: ProcessId,
+    /// Bytes of the text.
+    #[serde(rename = "size")]
+    pub size: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Processes {
+    /// The newest, in the order in which they began.
+    #[serde(rename = "processes")]
+    pub processes: Vec<Process>,
+    /// Older ones are in the log only.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+}
+
+/// The processes of a session.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ProcessesRead {
+    /// The newest processes, the oldest first.
+    #[serde(rename = "entries")]
+    pub entries: Vec<Process>,
+    /// How well they are known.
+    #[serde(rename = "standing")]
+    pub standing: Standing,
+    /// True if older processes were dropped; the log still has them.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Queue {
     /// In the order in which they start.
@@ -54,6 +652,57 @@ pub struct QueueEntry {
     #[serde(rename = "turnId")]
     pub turn_id: TurnId,
 }
+
+/// What is used of something, and how much of it there may be.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct QuotaFigure {
+    #[serde(rename = "used")]
+    pub used: i64,
+    /// Absent without a limit.
+    #[serde(rename = "limit", default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+}
+
+/// The finished sessions whose events are deleted next.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct RetentionPlan {
+    #[serde(rename = "clockAheadSeconds")]
+    pub clock_ahead_seconds: i64,
+    #[serde(rename = "events")]
+    pub events: i64,
+    /// There are more sessions than are listed.
+    #[serde(rename = "more")]
+    pub more: bool,
+    #[serde(rename = "sessions")]
+    pub sessions: Vec<PlannedDeletion>,
+    /// The time by which events are old; behind the clock after the clock was set forward.
+    #[serde(rename = "time")]
+    pub time: String,
+    /// How long finished sessions are stored. Absent: for ever.
+    #[serde(rename = "retentionSeconds", default, skip_serializing_if = "Option::is_none")]
+    pub retention_seconds: Option<i64>,
+}
+
+/// An item whose next attempt began.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct RetriedJobItem {
+    /// Attempts so far, this one included.
+    #[serde(rename = "attempts")]
+    pub attempts: i64,
+    #[serde(rename = "itemId")]
+    pub item_id: String,
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    #[serde(rename = "jobStatus")]
+    pub job_status: JobStatus,
+    #[serde(rename = "status")]
+    pub status: JobStatus,
+}
+
+/// The wire form of each is older than the table of operations, so no member tells them apart but their own.
+pub type RetriedTask = Value;
+
+pub type RevokedKey = Value;
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct RevokedRule {
@@ -96,11 +745,463 @@ pub struct RuleList {
 
 pub type RunId = String;
 
+/// What a key may do. Scopes do not imply each other, except that `admin` implies all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Scope {
+    #[serde(rename = "read")]
+    Read,
+    #[serde(rename = "write")]
+    Write,
+    #[serde(rename = "approve")]
+    Approve,
+    #[serde(rename = "admin")]
+    Admin,
+}
+
+/// The dense number of an event in its session's log, from 1. `Sequence::ZERO` is the place before the first. ```text after ZERO [ 1 2 3 4 5 ] ^ ^ head = 5 ``` At most 2^53 − 1, so that every JSON reader holds it exactly.
+pub type Sequence = i64;
+
+/// A session in answers.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Session {
+    #[serde(rename = "createdAt")]
+    pub created_at: Timestamp,
+    /// A reader that continues here sees what comes next.
+    #[serde(rename = "cursor")]
+    pub cursor: String,
+    /// The first event that was not retired.
+    #[serde(rename = "firstAvailable")]
+    pub first_available: i64,
+    /// The sequence of the last event.
+    #[serde(rename = "head")]
+    pub head: i64,
+    #[serde(rename = "sessionId")]
+    pub session_id: SessionId,
+    /// `idle`, `running`, `paused`, …
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "updatedAt")]
+    pub updated_at: Timestamp,
+    /// The agent of turns that name none.
+    #[serde(rename = "agent", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    #[serde(rename = "tags", default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+pub type SessionId = String;
+
+/// One page of sessions.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct SessionPage {
+    #[serde(rename = "sessions")]
+    pub sessions: Vec<Session>,
+    /// Send it as `cursor` for the next page; absent on the last one.
+    #[serde(rename = "cursor", default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A link by which anybody who has it may read a session up to an event.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Share {
+    #[serde(rename = "createdAt")]
+    pub created_at: Timestamp,
+    #[serde(rename = "expiresAt")]
+    pub expires_at: Timestamp,
+    #[serde(rename = "shareId")]
+    pub share_id: ShareId,
+    #[serde(rename = "status")]
+    pub status: String,
+    /// The last event that its readers see.
+    #[serde(rename = "through")]
+    pub through: i64,
+    #[serde(rename = "title")]
+    pub title: String,
+    #[serde(rename = "url")]
+    pub url: String,
+    #[serde(rename = "revokedAt", default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+pub type ShareId = String;
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct ShareList {
+    /// The oldest first.
+    #[serde(rename = "shares")]
+    pub shares: Vec<Share>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct SpawnedSubagent {
+    /// A reader that begins here sees everything that the sub-agent does.
+    #[serde(rename = "cursor")]
+    pub cursor: String,
+    #[serde(rename = "parentTaskId")]
+    pub parent_task_id: TaskId,
+    #[serde(rename = "runId")]
+    pub run_id: RunId,
+    /// `running`.
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "subagentId")]
+    pub subagent_id: TaskId,
+    #[serde(rename = "taskId")]
+    pub task_id: TaskId,
+    #[serde(rename = "turnId")]
+    pub turn_id: TurnId,
+}
+
+/// How well a read model is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Standing {
+    #[serde(rename = "known")]
+    Known,
+    #[serde(rename = "unknown")]
+    Unknown,
+    #[serde(rename = "unavailable")]
+    Unavailable,
+    #[serde(rename = "stale")]
+    Stale,
+    #[serde(rename = "blocked")]
+    Blocked,
+    #[serde(rename = "not_applicable")]
+    NotApplicable,
+}
+
+/// The fold of the events 1 to `sequence`.
+pub type State = Value;
+
+/// The standard's status words, in one list for sessions, threads, turns and tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Status {
+    #[serde(rename = "unknown")]
+    Unknown,
+    #[serde(rename = "idle")]
+    Idle,
+    #[serde(rename = "draft")]
+    Draft,
+    #[serde(rename = "accepted")]
+    Accepted,
+    #[serde(rename = "queued")]
+    Queued,
+    #[serde(rename = "preparing")]
+    Preparing,
+    #[serde(rename = "running")]
+    Running,
+    #[serde(rename = "waiting_input")]
+    WaitingInput,
+    #[serde(rename = "waiting_permission")]
+    WaitingPermission,
+    #[serde(rename = "waiting_resource")]
+    WaitingResource,
+    #[serde(rename = "blocked")]
+    Blocked,
+    #[serde(rename = "paused")]
+    Paused,
+    #[serde(rename = "retrying")]
+    Retrying,
+    #[serde(rename = "cancelling")]
+    Cancelling,
+    #[serde(rename = "cancelled")]
+    Cancelled,
+    #[serde(rename = "timed_out")]
+    TimedOut,
+    #[serde(rename = "failed")]
+    Failed,
+    #[serde(rename = "lost")]
+    Lost,
+    #[serde(rename = "completed")]
+    Completed,
+    #[serde(rename = "archived")]
+    Archived,
+    #[serde(rename = "stale")]
+    Stale,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Subagent {
+    #[serde(rename = "subagentId")]
+    pub subagent_id: TaskId,
+}
+
+/// A sub-agent is the child task that it works on; their ids are the same.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct SubagentState {
+    /// 1 below a root task.
+    #[serde(rename = "depth")]
+    pub depth: i64,
+    #[serde(rename = "status")]
+    pub status: Status,
+    #[serde(rename = "subagentId")]
+    pub subagent_id: TaskId,
+    #[serde(rename = "taskId")]
+    pub task_id: TaskId,
+    #[serde(rename = "agent", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(rename = "objective", default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(rename = "parentTaskId", default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    #[serde(rename = "parentToolCallId", default, skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<ToolCallId>,
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(rename = "turnId", default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Subagents {
+    #[serde(rename = "subagents")]
+    pub subagents: Vec<SubagentState>,
+    /// Those of turns before the newest eight finished ones are left out.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+}
+
+/// A task in the `task` dialect.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Task {
+    #[serde(rename = "output")]
+    pub output: Vec<Value>,
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "task_id")]
+    pub task_id: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum TaskDelivery {
+    #[serde(rename = "pending")]
+    Pending,
+    #[serde(rename = "delivered")]
+    Delivered,
+    #[serde(rename = "queued")]
+    Queued,
+    #[serde(rename = "failed")]
+    Failed,
+    #[serde(rename = "parent_missing")]
+    ParentMissing,
+    #[serde(rename = "not_applicable")]
+    NotApplicable,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct TaskFailure {
+    /// For people.
+    #[serde(rename = "message")]
+    pub message: String,
+    /// What sort of failure it is.
+    #[serde(rename = "category", default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// For programs.
+    #[serde(rename = "code", default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Whether another attempt may succeed.
+    #[serde(rename = "retryable", default, skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
+}
+
 pub type TaskId = String;
+
+/// The standard's edges; those of parent and child follow from the tasks themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum TaskLinkKind {
+    #[serde(rename = "blocks")]
+    Blocks,
+    #[serde(rename = "blocked_by")]
+    BlockedBy,
+    #[serde(rename = "source_task")]
+    SourceTask,
+    #[serde(rename = "source_attempt")]
+    SourceAttempt,
+    #[serde(rename = "spawned_subagent")]
+    SpawnedSubagent,
+    #[serde(rename = "assigned_thread")]
+    AssignedThread,
+    #[serde(rename = "produced_artifact")]
+    ProducedArtifact,
+    #[serde(rename = "consumed_artifact")]
+    ConsumedArtifact,
+    #[serde(rename = "evidence")]
+    Evidence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum TaskPhase {
+    #[serde(rename = "planning")]
+    Planning,
+    #[serde(rename = "working")]
+    Working,
+    #[serde(rename = "verifying")]
+    Verifying,
+    #[serde(rename = "delivering")]
+    Delivering,
+    #[serde(rename = "waiting")]
+    Waiting,
+}
+
+/// The standard's task.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct TaskRead {
+    /// Its runs, in order.
+    #[serde(rename = "attempts")]
+    pub attempts: Vec<AttemptRead>,
+    /// Its status in the standard's words.
+    #[serde(rename = "status")]
+    pub status: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: TaskId,
+    /// When it was created.
+    #[serde(rename = "createdAt", default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// The run at work, or the last one.
+    #[serde(rename = "currentRunId", default, skip_serializing_if = "Option::is_none")]
+    pub current_run_id: Option<RunId>,
+    /// When it ended.
+    #[serde(rename = "endedAt", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Why its last run failed.
+    #[serde(rename = "lastError", default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<Value>,
+    /// Its status in ours, where that says more.
+    #[serde(rename = "nativeStatus", default, skip_serializing_if = "Option::is_none")]
+    pub native_status: Option<String>,
+    /// What it is to reach.
+    #[serde(rename = "objective", default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// The task that called it.
+    #[serde(rename = "parentTaskId", default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// Why it has this status.
+    #[serde(rename = "statusReason", default, skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
+    /// A name for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its turn.
+    #[serde(rename = "turnId", default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum TaskVisibility {
+    #[serde(rename = "foreground")]
+    Foreground,
+    #[serde(rename = "background")]
+    Background,
+    #[serde(rename = "internal")]
+    Internal,
+    #[serde(rename = "hidden")]
+    Hidden,
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Tasks {
+    #[serde(rename = "tasks")]
+    pub tasks: Vec<TaskRead>,
+    /// Those of turns before the newest eight finished ones are left out; `GET /v1/tasks/{task}` answers each.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct TenantDescription {
+    /// All that were ever made.
+    #[serde(rename = "keys")]
+    pub keys: i64,
+    /// Keys that work now.
+    #[serde(rename = "liveKeys")]
+    pub live_keys: i64,
+    #[serde(rename = "tenant")]
+    pub tenant: TenantId,
+}
+
+pub type TenantId = String;
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct TenantList {
+    /// In order of name.
+    #[serde(rename = "tenants")]
+    pub tenants: Vec<TenantDescription>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct TenantUsage {
+    #[serde(rename = "blobBytes")]
+    pub blob_bytes: i64,
+    #[serde(rename = "eventsPerSecond")]
+    pub events_per_second: QuotaFigure,
+    /// A part of `storedBytes`, as is the next.
+    #[serde(rename = "logBytes")]
+    pub log_bytes: i64,
+    /// Over the last ten seconds, as is the next.
+    #[serde(rename = "newSessionsPerSecond")]
+    pub new_sessions_per_second: QuotaFigure,
+    #[serde(rename = "runningTurns")]
+    pub running_turns: QuotaFigure,
+    #[serde(rename = "sessions")]
+    pub sessions: QuotaFigure,
+    #[serde(rename = "storedBytes")]
+    pub stored_bytes: QuotaFigure,
+    #[serde(rename = "streams")]
+    pub streams: QuotaFigure,
+    #[serde(rename = "tenant")]
+    pub tenant: TenantId,
+    #[serde(rename = "uploadBytesPerSecond")]
+    pub upload_bytes_per_second: QuotaFigure,
+}
+
+/// A thread with its turns, pending requests, queue, tool calls and processes.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct Thread {
+    #[serde(rename = "evidenceSummary")]
+    pub evidence_summary: Value,
+    #[serde(rename = "incidents")]
+    pub incidents: Vec<Value>,
+    /// `unknown` until a turn ended.
+    #[serde(rename = "lastOutcome")]
+    pub last_outcome: String,
+    #[serde(rename = "pendingRequests")]
+    pub pending_requests: Vec<Value>,
+    #[serde(rename = "processes")]
+    pub processes: Vec<Value>,
+    #[serde(rename = "queuedTurns")]
+    pub queued_turns: Vec<Value>,
+    #[serde(rename = "status")]
+    pub status: String,
+    #[serde(rename = "threadId")]
+    pub thread_id: String,
+    #[serde(rename = "toolCalls")]
+    pub tool_calls: Vec<Value>,
+    /// Older turns are sealed and are read on demand.
+    #[serde(rename = "truncated")]
+    pub truncated: bool,
+    #[serde(rename = "turns")]
+    pub turns: Vec<Value>,
+    /// Absent while no turn is active.
+    #[serde(rename = "activeTurnId", default, skip_serializing_if = "Option::is_none")]
+    pub active_turn_id: Option<String>,
+    /// Our own word, where the standard's differs.
+    #[serde(rename = "nativeStatus", default, skip_serializing_if = "Option::is_none")]
+    pub native_status: Option<String>,
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
 
 pub type ThreadId = String;
 
 pub type Timestamp = String;
+
+pub type ToolCallId = String;
 
 /// A turn that was submitted, steered or tried again.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -123,6 +1224,168 @@ pub struct Turn {
 }
 
 pub type TurnId = String;
+
+/// The figures of one tenant, or with `*` of every tenant.
+pub type UsageFigures = Value;
+
+/// What [`Client::create_session`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CreateSessionRequest {
+    /// The agent of turns that name none.
+    #[serde(rename = "agent", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Members of your own, which are stored and answered unchanged.
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// Default: a new id.
+    #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Words by which sessions are listed.
+    #[serde(rename = "tags", default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// A title for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl CreateSessionRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            agent: None,
+            metadata: None,
+            session_id: None,
+            tags: None,
+            title: None,
+        }
+    }
+}
+
+/// What [`Client::list_sessions`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListSessionsRequest {
+    /// Where the last page ended.
+    #[serde(rename = "cursor", default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many entries a page has at most.
+    #[serde(rename = "limit", default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// Only sessions that changed at this time or later.
+    #[serde(rename = "since", default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Only sessions with this status.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Only sessions with this tag.
+    #[serde(rename = "tag", default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+}
+
+impl ListSessionsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            cursor: None,
+            limit: None,
+            since: None,
+            status: None,
+            tag: None,
+        }
+    }
+}
+
+/// What [`Client::get_session`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetSessionRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl GetSessionRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::delete_session`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeleteSessionRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl DeleteSessionRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::get_state`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetStateRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The state after this event: a cursor or a sequence. Default: after the last one.
+    #[serde(rename = "at", default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The fold itself, or what the Agent Runtime standard makes of it.
+    #[serde(rename = "view", default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Value>,
+}
+
+impl GetStateRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            at: None,
+            view: None,
+        }
+    }
+}
+
+/// What [`Client::export_evidence`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExportEvidenceRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl ExportEvidenceRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::record_evidence`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordEvidenceRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl RecordEvidenceRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
 
 /// What [`Client::cancel_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -260,6 +1523,109 @@ impl PromoteQueuedTurnRequest {
     }
 }
 
+/// What [`Client::list_actions`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListActionsRequest {
+    /// Where the last page ended.
+    #[serde(rename = "cursor", default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many entries a page has at most.
+    #[serde(rename = "limit", default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// Only actions of this session.
+    #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Only actions with this status.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl ListActionsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            cursor: None,
+            limit: None,
+            session_id: None,
+            status: None,
+        }
+    }
+}
+
+/// What [`Client::list_session_actions`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListSessionActionsRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Where the last page ended.
+    #[serde(rename = "cursor", default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many entries a page has at most.
+    #[serde(rename = "limit", default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// Only actions with this status.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl ListSessionActionsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            cursor: None,
+            limit: None,
+            status: None,
+        }
+    }
+}
+
+/// What [`Client::decide_action`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DecideActionRequest {
+    /// The action.
+    #[serde(rename = "actionId")]
+    pub action_id: String,
+    /// What is decided.
+    #[serde(rename = "decision")]
+    pub decision: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The decision holds for this tool and agent from now on.
+    #[serde(rename = "always", default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<bool>,
+    /// What runs instead, for `edit`.
+    #[serde(rename = "arguments", default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// The digest of exactly what will run, from the action. Required by all but `reject`.
+    #[serde(rename = "digest", default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The reason, or the answer in words.
+    #[serde(rename = "message", default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The answer as a value, for `respond`.
+    #[serde(rename = "response", default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+}
+
+impl DecideActionRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(action_id: impl Into<String>, decision: String, session_id: impl Into<String>) -> Self {
+        Self {
+            action_id: action_id.into(),
+            decision: decision,
+            session_id: session_id.into(),
+            always: None,
+            arguments: None,
+            digest: None,
+            message: None,
+            response: None,
+        }
+    }
+}
+
 /// What [`Client::list_rules`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListRulesRequest {
@@ -298,7 +1664,1196 @@ impl RevokeRuleRequest {
     }
 }
 
+/// What [`Client::get_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetTaskRequest {
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// The unit of offsets in text.
+    #[serde(rename = "indexUnit", default, skip_serializing_if = "Option::is_none")]
+    pub index_unit: Option<String>,
+    /// The session of the task. Default: the newest that has a task of this id.
+    #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+impl GetTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(task_id: impl Into<String>) -> Self {
+        Self {
+            task_id: task_id.into(),
+            index_unit: None,
+            session_id: None,
+        }
+    }
+}
+
+/// What [`Client::list_processes`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListProcessesRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl ListProcessesRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::get_process`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetProcessRequest {
+    /// The process.
+    #[serde(rename = "processId")]
+    pub process_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl GetProcessRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(process_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            process_id: process_id.into(),
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::write_process_stdin`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WriteProcessStdinRequest {
+    /// The process.
+    #[serde(rename = "processId")]
+    pub process_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// This is the last write: the input is closed.
+    #[serde(rename = "endOfInput", default, skip_serializing_if = "Option::is_none")]
+    pub end_of_input: Option<bool>,
+    /// The text is stored nowhere; the event has its size only.
+    #[serde(rename = "secret", default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<bool>,
+    /// At most 65536 bytes.
+    #[serde(rename = "text", default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl WriteProcessStdinRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(process_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            process_id: process_id.into(),
+            session_id: session_id.into(),
+            end_of_input: None,
+            secret: None,
+            text: None,
+        }
+    }
+}
+
+/// What [`Client::terminate_process`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TerminateProcessRequest {
+    /// The process.
+    #[serde(rename = "processId")]
+    pub process_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl TerminateProcessRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(process_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            process_id: process_id.into(),
+            session_id: session_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::get_environment`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetEnvironmentRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl GetEnvironmentRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::list_agents`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListAgentsRequest {
+}
+
+impl ListAgentsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+        }
+    }
+}
+
+/// What [`Client::create_share`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CreateShareRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// How long the link works, in seconds.
+    #[serde(rename = "expiresIn", default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<i64>,
+    /// Default: the session's.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl CreateShareRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            expires_in: None,
+            title: None,
+        }
+    }
+}
+
+/// What [`Client::list_shares`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListSharesRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl ListSharesRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::get_share`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetShareRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The id of the share, which is the secret of its link.
+    #[serde(rename = "shareId")]
+    pub share_id: String,
+}
+
+impl GetShareRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, share_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            share_id: share_id.into(),
+        }
+    }
+}
+
+/// What [`Client::revoke_share`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RevokeShareRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The id of the share, which is the secret of its link.
+    #[serde(rename = "shareId")]
+    pub share_id: String,
+}
+
+impl RevokeShareRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, share_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            share_id: share_id.into(),
+        }
+    }
+}
+
+/// What [`Client::list_tasks`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListTasksRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Only tasks with this status.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl ListTasksRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            status: None,
+        }
+    }
+}
+
+/// What [`Client::create_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CreateTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// By what the result is judged.
+    #[serde(rename = "acceptance", default, skip_serializing_if = "Option::is_none")]
+    pub acceptance: Option<Vec<Value>>,
+    /// Who works on it, as an agent's name.
+    #[serde(rename = "agent", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Who is to do it.
+    #[serde(rename = "assignee", default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Value>,
+    /// What the work must respect.
+    #[serde(rename = "constraints", default, skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<Value>,
+    /// What sort of work it is.
+    #[serde(rename = "kind", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What is to be reached.
+    #[serde(rename = "objective", default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// Who answers for it.
+    #[serde(rename = "owner", default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Value>,
+    /// The external task that this one is a part of.
+    #[serde(rename = "parentTaskId", default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<String>,
+    /// How urgent it is, in the caller's words.
+    #[serde(rename = "priority", default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Who asked for it.
+    #[serde(rename = "requestedBy", default, skip_serializing_if = "Option::is_none")]
+    pub requested_by: Option<Value>,
+    /// What belongs to the work and what does not.
+    #[serde(rename = "scope", default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Value>,
+    /// The first status; `accepted` by default.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<InitialTaskStatus>,
+    /// Tasks of the same purpose share it.
+    #[serde(rename = "taskFamily", default, skip_serializing_if = "Option::is_none")]
+    pub task_family: Option<String>,
+    /// The id of the new task; made by the server by default.
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The thread that the task belongs to.
+    #[serde(rename = "threadId", default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// A short name for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Whether people are shown the task.
+    #[serde(rename = "visibility", default, skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<TaskVisibility>,
+}
+
+impl CreateTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            acceptance: None,
+            agent: None,
+            assignee: None,
+            constraints: None,
+            kind: None,
+            objective: None,
+            owner: None,
+            parent_task_id: None,
+            priority: None,
+            requested_by: None,
+            scope: None,
+            status: None,
+            task_family: None,
+            task_id: None,
+            thread_id: None,
+            title: None,
+            visibility: None,
+        }
+    }
+}
+
+/// What [`Client::update_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UpdateTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// By what the result is judged.
+    #[serde(rename = "acceptance", default, skip_serializing_if = "Option::is_none")]
+    pub acceptance: Option<Vec<Value>>,
+    /// Who works on it, as an agent's name.
+    #[serde(rename = "agent", default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Who is to do it.
+    #[serde(rename = "assignee", default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Value>,
+    /// What the work must respect.
+    #[serde(rename = "constraints", default, skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<Value>,
+    /// What sort of work it is.
+    #[serde(rename = "kind", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What is to be reached.
+    #[serde(rename = "objective", default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// Who answers for it.
+    #[serde(rename = "owner", default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Value>,
+    /// How urgent it is, in the caller's words.
+    #[serde(rename = "priority", default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What belongs to the work and what does not.
+    #[serde(rename = "scope", default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Value>,
+    /// Tasks of the same purpose share it.
+    #[serde(rename = "taskFamily", default, skip_serializing_if = "Option::is_none")]
+    pub task_family: Option<String>,
+    /// A short name for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Whether people are shown the task.
+    #[serde(rename = "visibility", default, skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<TaskVisibility>,
+}
+
+impl UpdateTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            acceptance: None,
+            agent: None,
+            assignee: None,
+            constraints: None,
+            kind: None,
+            objective: None,
+            owner: None,
+            priority: None,
+            reason: None,
+            scope: None,
+            task_family: None,
+            title: None,
+            visibility: None,
+        }
+    }
+}
+
+/// What [`Client::start_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StartTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl StartTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::append_task_progress`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AppendTaskProgressRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Which of the criteria are met.
+    #[serde(rename = "acceptance", default, skip_serializing_if = "Option::is_none")]
+    pub acceptance: Option<Value>,
+    /// Figures of the caller's own.
+    #[serde(rename = "counters", default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Value>,
+    /// Whether the result reached who asked for it.
+    #[serde(rename = "deliveryState", default, skip_serializing_if = "Option::is_none")]
+    pub delivery_state: Option<TaskDelivery>,
+    /// How much of the work is done, from 0 to 1.
+    #[serde(rename = "fraction", default, skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+    /// What to show to people.
+    #[serde(rename = "message", default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Where results are.
+    #[serde(rename = "outputRefs", default, skip_serializing_if = "Option::is_none")]
+    pub output_refs: Option<Vec<Value>>,
+    /// What the work is at.
+    #[serde(rename = "phase", default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<TaskPhase>,
+}
+
+impl AppendTaskProgressRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            acceptance: None,
+            counters: None,
+            delivery_state: None,
+            fraction: None,
+            message: None,
+            output_refs: None,
+            phase: None,
+        }
+    }
+}
+
+/// What [`Client::pause_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PauseTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl PauseTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::resume_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResumeTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl ResumeTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::complete_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompleteTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// The result in a sentence or two.
+    #[serde(rename = "completionSummary", default, skip_serializing_if = "Option::is_none")]
+    pub completion_summary: Option<String>,
+    /// The result.
+    #[serde(rename = "finalOutput", default, skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<Value>,
+    /// Where results are.
+    #[serde(rename = "outputRefs", default, skip_serializing_if = "Option::is_none")]
+    pub output_refs: Option<Vec<Value>>,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the work used.
+    #[serde(rename = "usage", default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Value>,
+}
+
+impl CompleteTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            completion_summary: None,
+            final_output: None,
+            output_refs: None,
+            reason: None,
+            usage: None,
+        }
+    }
+}
+
+/// What [`Client::fail_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailTaskRequest {
+    /// What went wrong.
+    #[serde(rename = "error")]
+    pub error: TaskFailure,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl FailTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(error: TaskFailure, session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            error: error,
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::cancel_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CancelTaskRequest {
+    /// The session; over JSON-RPC the newest with this task by default.
+    #[serde(rename = "sessionId")]
+    pub session_id: Option<String>,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl CancelTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: Option<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id,
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::retry_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RetryTaskRequest {
+    /// The session; over JSON-RPC the newest with this task by default.
+    #[serde(rename = "sessionId")]
+    pub session_id: Option<String>,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl RetryTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: Option<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id,
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::archive_task`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArchiveTaskRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl ArchiveTaskRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::link_tasks`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkTasksRequest {
+    /// What the edge means.
+    #[serde(rename = "kind")]
+    pub kind: TaskLinkKind,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The other end: a task of the session, or what else the kind leads to.
+    #[serde(rename = "targetId")]
+    pub target_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl LinkTasksRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(kind: TaskLinkKind, session_id: impl Into<String>, target_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            kind: kind,
+            session_id: session_id.into(),
+            target_id: target_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::unlink_tasks`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnlinkTasksRequest {
+    /// What the edge means.
+    #[serde(rename = "kind")]
+    pub kind: TaskLinkKind,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The other end: a task of the session, or what else the kind leads to.
+    #[serde(rename = "targetId")]
+    pub target_id: String,
+    /// The task.
+    #[serde(rename = "taskId")]
+    pub task_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl UnlinkTasksRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(kind: TaskLinkKind, session_id: impl Into<String>, target_id: impl Into<String>, task_id: impl Into<String>) -> Self {
+        Self {
+            kind: kind,
+            session_id: session_id.into(),
+            target_id: target_id.into(),
+            task_id: task_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::list_subagents`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListSubagentsRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Seconds to wait until all have ended.
+    #[serde(rename = "wait", default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<i64>,
+}
+
+impl ListSubagentsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            wait: None,
+        }
+    }
+}
+
+/// What [`Client::spawn_subagent`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpawnSubagentRequest {
+    /// The name of a configured agent.
+    #[serde(rename = "agent")]
+    pub agent: String,
+    /// What it is to do, as its model reads it.
+    #[serde(rename = "input")]
+    pub input: String,
+    /// The root task of a running or waiting turn, or one of its sub-agents.
+    #[serde(rename = "parentTaskId")]
+    pub parent_task_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl SpawnSubagentRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(agent: impl Into<String>, input: impl Into<String>, parent_task_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            input: input.into(),
+            parent_task_id: parent_task_id.into(),
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::send_subagent_input`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SendSubagentInputRequest {
+    /// What the sub-agent is to read.
+    #[serde(rename = "input")]
+    pub input: Value,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The sub-agent.
+    #[serde(rename = "subagentId")]
+    pub subagent_id: String,
+}
+
+impl SendSubagentInputRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(input: Value, session_id: impl Into<String>, subagent_id: impl Into<String>) -> Self {
+        Self {
+            input: input,
+            session_id: session_id.into(),
+            subagent_id: subagent_id.into(),
+        }
+    }
+}
+
+/// What [`Client::close_subagent`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CloseSubagentRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// The sub-agent.
+    #[serde(rename = "subagentId")]
+    pub subagent_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl CloseSubagentRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>, subagent_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            subagent_id: subagent_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::list_jobs`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListJobsRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Only jobs with this status.
+    #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl ListJobsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            status: None,
+        }
+    }
+}
+
+/// What [`Client::create_job`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CreateJobRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Where the instructions are.
+    #[serde(rename = "instructionRef", default, skip_serializing_if = "Option::is_none")]
+    pub instruction_ref: Option<Value>,
+    /// The pieces of work.
+    #[serde(rename = "items", default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<NewJobItem>>,
+    /// The id of the new job; made by the server by default.
+    #[serde(rename = "jobId", default, skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<String>,
+    /// Of the caller's own; at most 16 KiB.
+    #[serde(rename = "metadata", default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// The task that the job works for.
+    #[serde(rename = "taskId", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The thread that the job belongs to.
+    #[serde(rename = "threadId", default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// A short name for people.
+    #[serde(rename = "title", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl CreateJobRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            instruction_ref: None,
+            items: None,
+            job_id: None,
+            metadata: None,
+            task_id: None,
+            thread_id: None,
+            title: None,
+        }
+    }
+}
+
+/// What [`Client::get_job`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetJobRequest {
+    /// The job.
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+}
+
+impl GetJobRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(job_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            job_id: job_id.into(),
+            session_id: session_id.into(),
+        }
+    }
+}
+
+/// What [`Client::cancel_job`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CancelJobRequest {
+    /// The job.
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl CancelJobRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(job_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            job_id: job_id.into(),
+            session_id: session_id.into(),
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::retry_job_item`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RetryJobItemRequest {
+    /// The item of the job.
+    #[serde(rename = "itemId")]
+    pub item_id: String,
+    /// The job.
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Also retry an item whose worker reported that another attempt cannot succeed.
+    #[serde(rename = "force", default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    /// Why, for those who read the log.
+    #[serde(rename = "reason", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl RetryJobItemRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(item_id: impl Into<String>, job_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self {
+            item_id: item_id.into(),
+            job_id: job_id.into(),
+            session_id: session_id.into(),
+            force: None,
+            reason: None,
+        }
+    }
+}
+
+/// What [`Client::export_benchmark`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExportBenchmarkRequest {
+    /// The session.
+    #[serde(rename = "sessionId")]
+    pub session_id: String,
+    /// Only this trial.
+    #[serde(rename = "trialId", default, skip_serializing_if = "Option::is_none")]
+    pub trial_id: Option<String>,
+}
+
+impl ExportBenchmarkRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            session_id: session_id.into(),
+            trial_id: None,
+        }
+    }
+}
+
+/// What [`Client::create_key`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CreateKeyRequest {
+    /// What the key may do.
+    #[serde(rename = "scopes")]
+    pub scopes: Vec<Scope>,
+    /// How long the key works; without end by default.
+    #[serde(rename = "expiresInSeconds", default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<i64>,
+    /// A note for people.
+    #[serde(rename = "label", default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Another tenant; only admins of the default tenant may.
+    #[serde(rename = "tenant", default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+impl CreateKeyRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(scopes: Vec<Scope>) -> Self {
+        Self {
+            scopes: scopes,
+            expires_in_seconds: None,
+            label: None,
+            tenant: None,
+        }
+    }
+}
+
+/// What [`Client::list_keys`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListKeysRequest {
+    /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
+    #[serde(rename = "tenant", default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+impl ListKeysRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            tenant: None,
+        }
+    }
+}
+
+/// What [`Client::revoke_key`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RevokeKeyRequest {
+    /// The key.
+    #[serde(rename = "keyId")]
+    pub key_id: String,
+}
+
+impl RevokeKeyRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(key_id: impl Into<String>) -> Self {
+        Self {
+            key_id: key_id.into(),
+        }
+    }
+}
+
+/// What [`Client::rotate_key`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RotateKeyRequest {
+    /// The key.
+    #[serde(rename = "keyId")]
+    pub key_id: String,
+    /// How long the former secret works on; a day by default.
+    #[serde(rename = "overlapSeconds", default, skip_serializing_if = "Option::is_none")]
+    pub overlap_seconds: Option<i64>,
+}
+
+impl RotateKeyRequest {
+    /// With what must be there; the other members are public.
+    pub fn new(key_id: impl Into<String>) -> Self {
+        Self {
+            key_id: key_id.into(),
+            overlap_seconds: None,
+        }
+    }
+}
+
+/// What [`Client::list_tenants`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListTenantsRequest {
+}
+
+impl ListTenantsRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+        }
+    }
+}
+
+/// What [`Client::get_usage`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetUsageRequest {
+    /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
+    #[serde(rename = "tenant", default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+impl GetUsageRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            tenant: None,
+        }
+    }
+}
+
+/// What [`Client::get_retention`] takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GetRetentionRequest {
+    /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
+    #[serde(rename = "tenant", default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+impl GetRetentionRequest {
+    /// With what must be there; the other members are public.
+    pub fn new() -> Self {
+        Self {
+            tenant: None,
+        }
+    }
+}
+
 impl Client {
+    /// Create a session.
+    ///
+    /// If it exists with the same contents, it is answered as it is.
+    pub async fn create_session(&self, request: &CreateSessionRequest) -> Result<Session> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// List sessions, newest first.
+    pub async fn list_sessions(&self, request: &ListSessionsRequest) -> Result<SessionPage> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// Show a session.
+    pub async fn get_session(&self, request: &GetSessionRequest) -> Result<Session> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Delete a session with its log, snapshots and blobs.
+    ///
+    /// Runs in it end at once, and its readers are disconnected.
+    pub async fn delete_session(&self, request: &DeleteSessionRequest) -> Result<()> {
+        self.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Fold the events of a session to one state.
+    ///
+    /// It costs no model call.
+    pub async fn get_state(&self, request: &GetStateRequest) -> Result<State> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/state", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Show what the session can prove: its read models, and what is not known.
+    pub async fn export_evidence(&self, request: &ExportEvidenceRequest) -> Result<Evidence> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Store the evidence as it is now, and write `evidence.changed` to the log.
+    ///
+    /// The same facts again are the same pack.
+    pub async fn record_evidence(&self, request: &RecordEvidenceRequest) -> Result<EvidencePack> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
     /// Cancel a turn.
     ///
     /// `immediate` stops the model call and the tools now; `after_turn` lets the current step finish.
@@ -337,6 +2892,25 @@ impl Client {
         self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/queue/{turn}/promote", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
+    /// List the actions that wait for a decision, over all sessions.
+    ///
+    /// A caller with a ticket or a credential for one session gets those of that session.
+    pub async fn list_actions(&self, request: &ListActionsRequest) -> Result<ActionPage> {
+        self.run(&Route { method: Method::GET, path: "/v1/actions", path_members: &[], query_names: &[("sessionId", "session")] }, request).await
+    }
+
+    /// List the actions of a session that wait for a decision.
+    pub async fn list_session_actions(&self, request: &ListSessionActionsRequest) -> Result<ActionPage> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/actions", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Decide about an action.
+    ///
+    /// The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
+    pub async fn decide_action(&self, request: &DecideActionRequest) -> Result<Decided> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/actions/{action}", path_members: &[("session", "sessionId"), ("action", "actionId")], query_names: &[] }, request).await
+    }
+
     /// List the decisions that were given for always.
     ///
     /// Each rule decides later calls of one tool by one agent, until it is revoked.
@@ -349,5 +2923,259 @@ impl Client {
     /// The tool is asked about again.
     pub async fn revoke_rule(&self, request: &RevokeRuleRequest) -> Result<RevokedRule> {
         self.run(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/rules/{rule}", path_members: &[("session", "sessionId"), ("rule", "ruleId")], query_names: &[] }, request).await
+    }
+
+    /// Show a task with its output.
+    ///
+    /// The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
+    pub async fn get_task(&self, request: &GetTaskRequest) -> Result<Task> {
+        self.run(&Route { method: Method::GET, path: "/v1/tasks/{task}", path_members: &[("task", "taskId")], query_names: &[("indexUnit", "index_unit"), ("sessionId", "session")] }, request).await
+    }
+
+    /// List the processes that tools run or ran.
+    pub async fn list_processes(&self, request: &ListProcessesRequest) -> Result<Processes> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Show a process: its status, and where its output is.
+    pub async fn get_process(&self, request: &GetProcessRequest) -> Result<Process> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes/{process}", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+    }
+
+    /// Write to the standard input of a running process.
+    ///
+    /// The answer comes when the write is durable. It reaches the process once.
+    pub async fn write_process_stdin(&self, request: &WriteProcessStdinRequest) -> Result<ProcessWritten> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/stdin", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+    }
+
+    /// End a running process.
+    ///
+    /// The answer comes when its end is durable.
+    pub async fn terminate_process(&self, request: &TerminateProcessRequest) -> Result<ProcessOver> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/terminate", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+    }
+
+    /// Show where the session's work runs, and its processes.
+    pub async fn get_environment(&self, request: &GetEnvironmentRequest) -> Result<Environment> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/environment", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// List agents, their tools and policies.
+    pub async fn list_agents(&self, request: &ListAgentsRequest) -> Result<Agents> {
+        self.run(&Route { method: Method::GET, path: "/v1/agents", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// Create a link by which anybody who has it may read the session up to now.
+    ///
+    /// Each request creates another link.
+    pub async fn create_share(&self, request: &CreateShareRequest) -> Result<Share> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// List the links to a session, also those that no longer work.
+    pub async fn list_shares(&self, request: &ListSharesRequest) -> Result<ShareList> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Show a link to a session.
+    pub async fn get_share(&self, request: &GetShareRequest) -> Result<Share> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
+    }
+
+    /// Revoke a link to a session.
+    ///
+    /// Nobody can read by it from then on. Revoking it again changes nothing.
+    pub async fn revoke_share(&self, request: &RevokeShareRequest) -> Result<()> {
+        self.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
+    }
+
+    /// List the tasks of open and recent turns, and external tasks.
+    pub async fn list_tasks(&self, request: &ListTasksRequest) -> Result<Tasks> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Create an external task.
+    ///
+    /// The caller works on it and reports its progress; no agent runs it.
+    pub async fn create_task(&self, request: &CreateTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Change the description of an external task.
+    ///
+    /// Members that are absent stay as they are.
+    pub async fn update_task(&self, request: &UpdateTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/update", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Begin work on an external task.
+    ///
+    /// It is the task's first run.
+    pub async fn start_task(&self, request: &StartTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/start", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Report progress on an external task.
+    pub async fn append_task_progress(&self, request: &AppendTaskProgressRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/progress", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Halt a task.
+    ///
+    /// A task that the runner works on stops at its next boundary.
+    pub async fn pause_task(&self, request: &PauseTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/pause", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Let a halted task continue.
+    pub async fn resume_task(&self, request: &ResumeTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/resume", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// End an external task that reached its objective.
+    pub async fn complete_task(&self, request: &CompleteTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/complete", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// End an external task that failed.
+    pub async fn fail_task(&self, request: &FailTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/fail", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Cancel a task.
+    ///
+    /// It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
+    pub async fn cancel_task(&self, request: &CancelTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/cancel", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Run a task again.
+    ///
+    /// A root task gets a new run of its turn; of an external task the next attempt begins.
+    pub async fn retry_task(&self, request: &RetryTaskRequest) -> Result<RetriedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/retry", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Archive an external task that has ended.
+    pub async fn archive_task(&self, request: &ArchiveTaskRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/archive", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Add an edge to the task graph.
+    pub async fn link_tasks(&self, request: &LinkTasksRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/link", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// Remove an edge from the task graph.
+    pub async fn unlink_tasks(&self, request: &UnlinkTasksRequest) -> Result<ChangedTask> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/unlink", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+    }
+
+    /// List the sub-agents of open and recent turns.
+    ///
+    /// With `wait` it answers when all have ended, or when the time is over.
+    pub async fn list_subagents(&self, request: &ListSubagentsRequest) -> Result<Subagents> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Start a sub-agent under a task that has not ended.
+    ///
+    /// The task's model reads the sub-agent's answer before it continues.
+    pub async fn spawn_subagent(&self, request: &SpawnSubagentRequest) -> Result<SpawnedSubagent> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Give a running sub-agent more input.
+    ///
+    /// Its model reads it before its next step.
+    pub async fn send_subagent_input(&self, request: &SendSubagentInputRequest) -> Result<Subagent> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/input", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
+    }
+
+    /// Stop a sub-agent.
+    ///
+    /// Its parent continues.
+    pub async fn close_subagent(&self, request: &CloseSubagentRequest) -> Result<ClosedSubagent> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/close", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
+    }
+
+    /// List the newest jobs with counts of their items.
+    pub async fn list_jobs(&self, request: &ListJobsRequest) -> Result<JobList> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Create a job with its items.
+    ///
+    /// Whoever works on it reports by `job.*` events.
+    pub async fn create_job(&self, request: &CreateJobRequest) -> Result<JobAnswer> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+    }
+
+    /// Show a job with its items.
+    pub async fn get_job(&self, request: &GetJobRequest) -> Result<Job> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs/{job}", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
+    }
+
+    /// Cancel a job that has not ended.
+    ///
+    /// Items that are complete stay complete.
+    pub async fn cancel_job(&self, request: &CancelJobRequest) -> Result<JobAnswer> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/cancel", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
+    }
+
+    /// Begin another attempt at one failed item of a job.
+    ///
+    /// A job that had ended runs again; the other items keep their results.
+    pub async fn retry_job_item(&self, request: &RetryJobItemRequest) -> Result<RetriedJobItem> {
+        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", path_members: &[("session", "sessionId"), ("job", "jobId"), ("item", "itemId")], query_names: &[] }, request).await
+    }
+
+    /// Export the benchmark trials that a harness recorded in a session.
+    ///
+    /// Each trial comes with its ids in this runtime, its reward, and what no event named.
+    pub async fn export_benchmark(&self, request: &ExportBenchmarkRequest) -> Result<BenchmarkExport> {
+        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/benchmark", path_members: &[("session", "sessionId")], query_names: &[("trialId", "trial")] }, request).await
+    }
+
+    /// Create an API key.
+    pub async fn create_key(&self, request: &CreateKeyRequest) -> Result<Key> {
+        self.run(&Route { method: Method::POST, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// List API keys.
+    pub async fn list_keys(&self, request: &ListKeysRequest) -> Result<KeyList> {
+        self.run(&Route { method: Method::GET, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// Revoke an API key.
+    ///
+    /// It opens nothing from now on, and streams that came with it are cut within 5 s.
+    pub async fn revoke_key(&self, request: &RevokeKeyRequest) -> Result<()> {
+        self.run_silent(&Route { method: Method::DELETE, path: "/v1/keys/{key}", path_members: &[("key", "keyId")], query_names: &[] }, request).await
+    }
+
+    /// Give an API key a new secret.
+    ///
+    /// Everything else about the key stays: its id, its scopes, its browser credentials.
+    pub async fn rotate_key(&self, request: &RotateKeyRequest) -> Result<Key> {
+        self.run(&Route { method: Method::POST, path: "/v1/keys/{key}/rotate", path_members: &[("key", "keyId")], query_names: &[] }, request).await
+    }
+
+    /// List the tenants that have or had keys.
+    ///
+    /// Only admins of the default tenant may.
+    pub async fn list_tenants(&self, request: &ListTenantsRequest) -> Result<TenantList> {
+        self.run(&Route { method: Method::GET, path: "/v1/tenants", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// Show what a tenant uses and may use.
+    pub async fn get_usage(&self, request: &GetUsageRequest) -> Result<UsageFigures> {
+        self.run(&Route { method: Method::GET, path: "/v1/usage", path_members: &[], query_names: &[] }, request).await
+    }
+
+    /// Show what retention deletes within a day.
+    pub async fn get_retention(&self, request: &GetRetentionRequest) -> Result<RetentionPlan> {
+        self.run(&Route { method: Method::GET, path: "/v1/retention", path_members: &[], query_names: &[] }, request).await
     }
 }

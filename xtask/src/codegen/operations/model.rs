@@ -55,6 +55,11 @@ impl OperationTable {
     pub fn parse(text: &str) -> Result<Self> {
         serde_json::from_str(text).context("reading the table of operations")
     }
+
+    /// The operations that HTTP has; the others exist over JSON-RPC only.
+    pub fn routed(&self) -> impl Iterator<Item = &OperationRow> {
+        self.operations.iter().filter(|row| !row.path.is_empty())
+    }
 }
 
 impl OperationRow {
@@ -69,8 +74,14 @@ impl OperationRow {
         snake(&self.id)
     }
 
+    /// The members of the request. What the path names must be there, whatever other transports say.
     pub fn members(&self) -> Vec<SchemaMember<'_>> {
-        members(&self.request)
+        let mut members = members(&self.request);
+        for member in &mut members {
+            member.required |= self.is_in_path(member.name);
+        }
+        members.sort_by(|a, b| b.required.cmp(&a.required).then_with(|| a.name.cmp(b.name)));
+        members
     }
 
     pub fn is_in_path(&self, member: &str) -> bool {

@@ -12,9 +12,13 @@ pub const BY_HAND: &str = "crates/server/src/openapi/by_hand.json";
 pub fn document(table: &OperationTable, by_hand: &str) -> Result<String> {
     let mut document: Value = serde_json::from_str(by_hand).with_context(|| format!("reading {BY_HAND}"))?;
     let paths = document["paths"].as_object_mut().context("a document has paths")?;
-    for row in &table.operations {
+    for row in table.routed() {
         let item = paths.entry(row.path.clone()).or_insert_with(|| json!({}));
         let method = row.method.to_lowercase();
+        if item[&method]["x-operation"] == row.name {
+            // Its route has further forms of the answer, which are described by hand.
+            continue;
+        }
         ensure!(
             item.get(&method).is_none(),
             "{BY_HAND} describes {} {} too; remove it",

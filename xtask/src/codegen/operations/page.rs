@@ -40,7 +40,11 @@ fn line(table: &OperationTable, row: &OperationRow) -> String {
     };
     let text = text.replace('|', "\\|");
     let (params, result) = (params.join(" "), result(table, row));
-    format!("| `{}` | {params} | `{result}` | {text}{also} | `{} {}` |\n", row.name, row.method, row.path)
+    let http = match row.path.as_str() {
+        "" => "–".to_owned(),
+        path => format!("`{} {path}`", row.method),
+    };
+    format!("| `{}` | {params} | `{result}` | {text}{also} | {http} |\n", row.name)
 }
 
 /// The members of the answer.

@@ -110,7 +110,7 @@ fn class(out: &mut String, table: &OperationTable, is_async: bool) {
              idempotency_key: str | None = None\n    ) -> Any: ...\n"
         ),
     );
-    for row in &table.operations {
+    for row in table.routed() {
         method(out, row, is_async);
     }
     out.push_str("\n\n");

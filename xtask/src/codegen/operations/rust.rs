@@ -40,7 +40,7 @@ pub fn module(table: &OperationTable, events: &BTreeSet<&str>) -> String {
     for (name, schema) in &own {
         declare(&mut out, &own, name, schema);
     }
-    for row in &table.operations {
+    for row in table.routed() {
         request(&mut out, &own, row);
     }
     methods(&mut out, &own, table);
@@ -131,7 +131,7 @@ fn request(out: &mut String, own: &Own<'_>, row: &OperationRow) {
 
 fn methods(out: &mut String, own: &Own<'_>, table: &OperationTable) {
     out.push_str("impl Client {\n");
-    for (place, row) in table.operations.iter().enumerate() {
+    for (place, row) in table.routed().enumerate() {
         if place > 0 {
             out.push('\n');
         }

@@ -38,7 +38,7 @@ pub fn module(table: &OperationTable, events: &BTreeSet<&str>) -> String {
     for (name, schema) in own {
         declare(&mut out, name, schema);
     }
-    for row in &table.operations {
+    for row in table.routed() {
         request(&mut out, row);
     }
     class(&mut out, table);
@@ -86,7 +86,7 @@ fn class(out: &mut String, table: &OperationTable) {
     out.push_str(
         "  protected abstract run<T>(route: Route, request: object, options?: CallOptions): Promise<T>;\n",
     );
-    for row in &table.operations {
+    for row in table.routed() {
         out.push('\n');
         comment(out, "  ", &documentation(row));
         let answer = if row.answers() { text(&kind(&row.response)) } else { "void".to_owned() };

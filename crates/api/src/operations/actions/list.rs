@@ -15,7 +15,7 @@ pub struct ListActions;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListActionsRequest {
     /// Only actions of this session.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     session_id: Option<String>,
     /// Only actions with this status.
     #[serde(rename = "status")]

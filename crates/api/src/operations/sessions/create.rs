@@ -18,7 +18,7 @@ pub struct CreateSession;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateSessionRequest {
     /// Default: a new id.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     pub session_id: Option<SessionId>,
     /// The agent of turns that name none.
     pub agent: Option<String>,

@@ -23,7 +23,7 @@ pub struct GetTaskRequest {
     #[schemars(schema_with = "schema::id")]
     task_id: String,
     /// The session of the task. Default: the newest that has a task of this id.
-    #[schemars(with = "Option<schema::Id>")]
+    #[schemars(with = "Option<schema::IdText>")]
     session_id: Option<String>,
     #[serde(default)]
     index_unit: TextUnit,
