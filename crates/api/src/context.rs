@@ -9,7 +9,7 @@ use riverrun_session::Hub;
 use crate::{ApiError, Identity, Once, Services};
 
 /// What an operation gets besides its request.
-pub struct Context {
+pub struct RequestContext {
     services: Services,
     identity: Arc<Identity>,
     once: Once,
@@ -19,7 +19,7 @@ pub struct Context {
     base_url: String,
 }
 
-impl Context {
+impl RequestContext {
     pub fn new(services: Services, identity: Arc<Identity>, once: Once, base_url: String) -> Self {
         Self { services, identity, once, hub: None, base_url }
     }

@@ -7,7 +7,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::member::{request_generator, response_generator};
-use crate::operation::Entry;
+use crate::operation::OperationEntry;
 use crate::operations::OPERATIONS;
 
 /// Everything that a document or a client needs to know. `schemas` are shared by requests and answers.
@@ -38,7 +38,7 @@ pub fn description() -> Value {
     json!({ "operations": operations, "schemas": schemas })
 }
 
-fn describe(entry: &Entry, request: Schema, response: Value) -> Value {
+fn describe(entry: &OperationEntry, request: Schema, response: Value) -> Value {
     let about = &entry.about;
     let mut request = request.to_value();
     let doc = request.as_object_mut().and_then(|schema| schema.remove("description"));

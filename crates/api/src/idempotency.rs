@@ -20,7 +20,7 @@ const LONGEST: usize = 255;
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A request with a key, while it is done.
-pub struct Attempt {
+pub struct KeyedRequest {
     _in_flight: FlightGuard,
     tenant: TenantId,
     scope: String,
@@ -30,7 +30,7 @@ pub struct Attempt {
     field: &'static str,
 }
 
-impl Attempt {
+impl KeyedRequest {
     /// Takes the key of a request. 409 while another request with the same key is under way. `route` names what is
     /// asked and of whom: the same key elsewhere is another key. `field` is where the key came from.
     pub async fn begin(
@@ -124,12 +124,12 @@ impl StoredResponse {
 
 /// A command that is done once, whether or not it has a key.
 pub struct Once {
-    attempt: Option<Attempt>,
+    attempt: Option<KeyedRequest>,
     digest: Digest,
 }
 
 impl Once {
-    pub fn new(attempt: Option<Attempt>, body: &str) -> Self {
+    pub fn new(attempt: Option<KeyedRequest>, body: &str) -> Self {
         Self { attempt, digest: digest(body.as_bytes()) }
     }
 

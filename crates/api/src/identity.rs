@@ -9,22 +9,22 @@ use crate::{ApiError, not_found};
 /// What a key may do. Scopes do not imply each other, except that `admin` implies all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum KeyScope {
     Read,
     Write,
     Approve,
     Admin,
 }
 
-impl Scope {
-    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Write, Scope::Approve, Scope::Admin];
+impl KeyScope {
+    pub const ALL: [KeyScope; 4] = [KeyScope::Read, KeyScope::Write, KeyScope::Approve, KeyScope::Admin];
 
     pub const fn as_str(self) -> &'static str {
         match self {
-            Scope::Read => "read",
-            Scope::Write => "write",
-            Scope::Approve => "approve",
-            Scope::Admin => "admin",
+            KeyScope::Read => "read",
+            KeyScope::Write => "write",
+            KeyScope::Approve => "approve",
+            KeyScope::Admin => "admin",
         }
     }
 
@@ -67,7 +67,7 @@ pub struct PageIdentity {
 pub struct Identity {
     pub tenant: TenantId,
     pub key: KeyId,
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     /// A ticket or a browser credential may be for some sessions only.
     pub reach: Reach,
     pub page: Option<PageIdentity>,
@@ -82,12 +82,12 @@ impl Identity {
         &self.key
     }
 
-    pub fn has(&self, scope: Scope) -> bool {
-        self.scopes.iter().any(|mine| *mine == scope || *mine == Scope::Admin)
+    pub fn has(&self, scope: KeyScope) -> bool {
+        self.scopes.iter().any(|mine| *mine == scope || *mine == KeyScope::Admin)
     }
 
     /// 403 unless the key has the scope.
-    pub fn require(&self, scope: Scope) -> Result<(), ApiError> {
+    pub fn require(&self, scope: KeyScope) -> Result<(), ApiError> {
         if self.has(scope) {
             return Ok(());
         }

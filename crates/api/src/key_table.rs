@@ -7,7 +7,7 @@ use std::time::Duration;
 use riverrun_event::{KeyId, TenantId};
 use riverrun_log::{ApiKey, Timestamp};
 
-use crate::{ApiError, Scope};
+use crate::{ApiError, KeyScope};
 
 /// A change of the table: it resolves when the change is durable.
 pub type KeyChange<'a, T> = Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send + 'a>>;
@@ -23,7 +23,7 @@ pub struct IssuedKey {
 #[derive(Debug, Clone)]
 pub struct KeyRequest {
     pub tenant: TenantId,
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     pub label: String,
     pub expires_at: Option<Timestamp>,
 }

@@ -1,14 +1,14 @@
 //! The members of a request, as its schema describes them.
 
+use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
-use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::operation::Entry;
+use crate::operation::OperationEntry;
 
 /// How a value is written in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ValueForm {
     Text,
     Integer,
     Flag,
@@ -18,16 +18,16 @@ pub enum Form {
 
 /// One member of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct RequestMember {
     pub name: String,
-    pub form: Form,
+    pub form: ValueForm,
     pub required: bool,
     pub in_path: bool,
 }
 
-impl Entry {
+impl OperationEntry {
     /// The members of the request, in the order of the type.
-    pub fn members(&self) -> Vec<Member> {
+    pub fn members(&self) -> Vec<RequestMember> {
         let schema = self.request_schema(&mut request_generator());
         let in_path: Vec<String> = self.path_parameters().map(|name| self.path_member(name)).collect();
         let required = |name: &str| {
@@ -35,7 +35,7 @@ impl Entry {
             names.filter_map(Value::as_str).any(|required| required == name)
         };
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let member = |(name, schema): (&String, &Value)| Member {
+        let member = |(name, schema): (&String, &Value)| RequestMember {
             name: name.clone(),
             form: form(schema),
             required: required(name),
@@ -62,29 +62,16 @@ fn settings() -> SchemaSettings {
     })
 }
 
-fn form(schema: &Value) -> Form {
+fn form(schema: &Value) -> ValueForm {
     let is = |word: &str| match &schema["type"] {
         Value::String(only) => only == word,
         Value::Array(several) => several.iter().any(|one| one == word),
         _ => false,
     };
     match () {
-        () if is("integer") => Form::Integer,
-        () if is("boolean") => Form::Flag,
-        () if is("array") => Form::List,
-        () => Form::Text,
+        () if is("integer") => ValueForm::Integer,
+        () if is("boolean") => ValueForm::Flag,
+        () if is("array") => ValueForm::List,
+        () => ValueForm::Text,
     }
-}
-
-/// The schema of a request without a reference around it. Some requests serialise a part of themselves as a payload; the
-/// mark `writeOnly` on the other members would tell callers nothing.
-pub fn inline<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = T::json_schema(generator);
-    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for member in
-        members.into_iter().flat_map(|members| members.values_mut()).filter_map(Value::as_object_mut)
-    {
-        member.remove("writeOnly");
-    }
-    schema
 }

@@ -8,8 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::member::inline;
-use crate::{ApiError, Context, Scope, decode_text, to_json};
+use crate::{ApiError, KeyScope, RequestContext, decode_text, to_json};
 
 /// One thing that a caller can ask for. A file in `operations/` holds each.
 ///
@@ -23,7 +22,7 @@ pub trait Operation: Sized + 'static {
     type Response: Serialize + JsonSchema + Send + 'static;
 
     fn run(
-        context: &Context,
+        context: &RequestContext,
         request: Self::Request,
     ) -> impl Future<Output = Result<Self::Response, ApiError>> + Send;
 
@@ -47,11 +46,11 @@ pub struct About {
     pub aliases: &'static [&'static str],
     /// In OpenAPI and, in each language's casing, in the clients: `revokeRule`.
     pub id: &'static str,
-    pub group: Group,
-    pub method: Method,
+    pub group: OperationGroup,
+    pub method: HttpMethod,
     /// `{session}` fills the member `sessionId`, unless `http_names` names another. Empty: over JSON-RPC only.
     pub path: &'static str,
-    pub scope: Scope,
+    pub scope: KeyScope,
     /// Whether a web page with a browser credential may ask for it.
     pub pages: bool,
     pub repeats: Repeats,
@@ -72,7 +71,7 @@ impl About {
 
 /// Under which heading documents list an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum OperationGroup {
     Sessions,
     Turns,
     Actions,
@@ -87,46 +86,46 @@ pub enum Group {
     Operations,
 }
 
-impl Group {
+impl OperationGroup {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Group::Sessions => "sessions",
-            Group::Turns => "turns",
-            Group::Actions => "actions",
-            Group::Tasks => "tasks",
-            Group::Subagents => "subagents",
-            Group::Processes => "processes",
-            Group::Jobs => "jobs",
-            Group::Sharing => "sharing",
-            Group::Agents => "agents",
-            Group::Storage => "storage",
-            Group::Keys => "keys",
-            Group::Operations => "operations",
+            OperationGroup::Sessions => "sessions",
+            OperationGroup::Turns => "turns",
+            OperationGroup::Actions => "actions",
+            OperationGroup::Tasks => "tasks",
+            OperationGroup::Subagents => "subagents",
+            OperationGroup::Processes => "processes",
+            OperationGroup::Jobs => "jobs",
+            OperationGroup::Sharing => "sharing",
+            OperationGroup::Agents => "agents",
+            OperationGroup::Storage => "storage",
+            OperationGroup::Keys => "keys",
+            OperationGroup::Operations => "operations",
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum HttpMethod {
     Get,
     Post,
     Put,
     Delete,
 }
 
-impl Method {
+impl HttpMethod {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Put => "PUT",
-            Method::Delete => "DELETE",
+            HttpMethod::Get => "GET",
+            HttpMethod::Post => "POST",
+            HttpMethod::Put => "PUT",
+            HttpMethod::Delete => "DELETE",
         }
     }
 
     /// Whether members that are not in the path go into a body.
     pub const fn has_body(self) -> bool {
-        matches!(self, Method::Post | Method::Put)
+        matches!(self, HttpMethod::Post | HttpMethod::Put)
     }
 }
 
@@ -155,7 +154,7 @@ impl Repeats {
 
 /// An answer in the form that every transport carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct OperationAnswer {
     pub status: u16,
     /// The path of the object that was created.
     pub location: Option<String>,
@@ -163,18 +162,18 @@ pub struct Answer {
     pub body: String,
 }
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, ApiError>> + Send + 'a>>;
+type Running<'a> = Pin<Box<dyn Future<Output = Result<OperationAnswer, ApiError>> + Send + 'a>>;
 
 /// An operation without its types.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct OperationEntry {
     pub about: About,
-    run: for<'a> fn(&'a Context, &'a str) -> Running<'a>,
+    run: for<'a> fn(&'a RequestContext, &'a str) -> Running<'a>,
     request: fn(&mut SchemaGenerator) -> Schema,
     response: fn(&mut SchemaGenerator) -> Schema,
 }
 
-impl Entry {
+impl OperationEntry {
     pub const fn of<O: Operation>() -> Self {
         Self {
             about: O::ABOUT,
@@ -185,7 +184,7 @@ impl Entry {
     }
 
     /// Carries a request out; `request` is a JSON object.
-    pub async fn run(&self, context: &Context, request: &str) -> Result<Answer, ApiError> {
+    pub async fn run(&self, context: &RequestContext, request: &str) -> Result<OperationAnswer, ApiError> {
         (self.run)(context, request).await
     }
 
@@ -222,10 +221,10 @@ impl Entry {
     }
 }
 
-fn run<'a, O: Operation>(context: &'a Context, request: &'a str) -> Running<'a> {
+fn run<'a, O: Operation>(context: &'a RequestContext, request: &'a str) -> Running<'a> {
     Box::pin(async move {
         let response = O::run(context, decode_text(request)?).await?;
-        let answer = Answer {
+        let answer = OperationAnswer {
             status: O::status(&response),
             location: O::location(&response),
             body: to_json(&response),
@@ -235,4 +234,9 @@ fn run<'a, O: Operation>(context: &'a Context, request: &'a str) -> Running<'a> 
         }
         Ok(answer)
     })
+}
+
+/// The schema of a request without a reference around it.
+fn inline<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    T::json_schema(generator)
 }

@@ -11,7 +11,7 @@ use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions, SystemRandom};
 
 use crate::in_flight::InFlight;
 use crate::{
-    Agents, ApiError, Identity, KeyTable, Scope, TenantMeter, TenantRates, not_found, session_deleted,
+    Agents, ApiError, Identity, KeyScope, KeyTable, TenantMeter, TenantRates, not_found, session_deleted,
 };
 
 /// What is asked of the runner, as the metrics name it.
@@ -161,7 +161,7 @@ impl Services {
 
     /// The error for an absent session: that it was deleted, if the caller could have read it.
     async fn absence(&self, identity: &Identity, key: &SessionKey) -> Result<ApiError, Error> {
-        if !identity.has(Scope::Read) {
+        if !identity.has(KeyScope::Read) {
             return Ok(not_found());
         }
         let deleted = self.0.sessions.deleted_at(key).await?;

@@ -12,17 +12,17 @@ use crate::{ApiError, Services, invalid};
 pub fn check_input(services: &Services, input: &Input) -> Result<(), ApiError> {
     let empty = || invalid("input", &"it is empty; say what the turn is about");
     match input {
-        input if says_nothing(input) => Err(empty()),
+        input if is_blank_input(input) => Err(empty()),
         Input::Text(_) => Ok(()),
         Input::Parts(parts) => parts
             .iter()
             .enumerate()
-            .try_for_each(|(place, part)| check_part(services, &format!("input[{place}]"), part)),
+            .try_for_each(|(position, part)| check_part(services, &format!("input[{position}]"), part)),
     }
 }
 
 /// True for an input of which no model would be shown anything.
-pub fn says_nothing(input: &Input) -> bool {
+pub fn is_blank_input(input: &Input) -> bool {
     let is_blank = |part: &Part| match part {
         Block::Text(text) => text.text.trim().is_empty(),
         _ => false,
@@ -33,28 +33,28 @@ pub fn says_nothing(input: &Input) -> bool {
     }
 }
 
-fn check_part(services: &Services, place: &str, part: &Part) -> Result<(), ApiError> {
+fn check_part(services: &Services, position: &str, part: &Part) -> Result<(), ApiError> {
     match part {
         Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => Ok(()),
         Block::Image(image) => match &image.image_url {
-            Some(found) => check_url(services, &format!("{place}.image_url"), &found.url),
+            Some(found) => check_url(services, &format!("{position}.image_url"), &found.url),
             None if image.file_ref.is_some() => Ok(()),
-            None => Err(invalid(place, &"an image needs `image_url` or `file_ref`")),
+            None => Err(invalid(position, &"an image needs `image_url` or `file_ref`")),
         },
         Block::File(file) => match &file.url {
-            Some(url) => check_url(services, &format!("{place}.url"), url),
+            Some(url) => check_url(services, &format!("{position}.url"), url),
             None if file.data.is_some() || file.file_ref.is_some() => Ok(()),
-            None => Err(invalid(place, &"a file needs `url`, `data` or `file_ref`")),
+            None => Err(invalid(position, &"a file needs `url`, `data` or `file_ref`")),
         },
         Block::Audio(audio) if audio.transcript.is_none() => {
             let reason = "no model is shown sound from here; give its words as `transcript`";
-            Err(invalid(place, &reason))
+            Err(invalid(position, &reason))
         }
         Block::Audio(audio) => {
-            audio.url.as_ref().map_or(Ok(()), |url| check_url(services, &format!("{place}.url"), url))
+            audio.url.as_ref().map_or(Ok(()), |url| check_url(services, &format!("{position}.url"), url))
         }
         Block::Item(_) | Block::Other(_) => {
-            let field = format!("{place}.type");
+            let field = format!("{position}.type");
             let known = "no model can be shown this part; known: text, image, file, audio, table, json, html";
             Err(invalid(&field, &known))
         }
@@ -95,9 +95,9 @@ pub async fn check_blobs(
     input: Option<&Input>,
     history: &[Item],
 ) -> Result<(), ApiError> {
-    for (place, part) in placed(input, history) {
+    for (position, part) in placed(input, history) {
         let Some(name) = blob_named(part) else { continue };
-        let field = format!("{place}.file_ref");
+        let field = format!("{position}.file_ref");
         let shown: String = name.chars().take(80).filter(|c| !c.is_control()).collect();
         let Some(reference) = BlobRef::parse(name) else {
             let detail =
@@ -112,23 +112,23 @@ pub async fn check_blobs(
     Ok(())
 }
 
-/// The parts of an input and of what was said before, each with its place.
+/// The parts of an input and of what was said before, each with its position.
 fn placed<'a>(input: Option<&'a Input>, history: &'a [Item]) -> Vec<(String, &'a Part)> {
     let mut all = Vec::new();
     let mut add = |at: String, parts: &'a [Part]| {
-        all.extend(parts.iter().enumerate().map(|(place, part)| (format!("{at}[{place}]"), part)));
+        all.extend(parts.iter().enumerate().map(|(position, part)| (format!("{at}[{position}]"), part)));
     };
     if let Some(Input::Parts(parts)) = input {
         add("input".to_owned(), parts);
     }
-    for (place, item) in history.iter().enumerate() {
+    for (position, item) in history.iter().enumerate() {
         let (content, blocks) = match item {
             Item::Message(message) => (&message.content, &message.block_list),
             Item::ToolResult(result) => (&result.content, &result.block_list),
             _ => continue,
         };
-        add(format!("history[{place}].content"), content.as_deref().unwrap_or_default());
-        add(format!("history[{place}].block_list"), blocks.as_deref().unwrap_or_default());
+        add(format!("history[{position}].content"), content.as_deref().unwrap_or_default());
+        add(format!("history[{position}].block_list"), blocks.as_deref().unwrap_or_default());
     }
     all
 }
@@ -180,8 +180,8 @@ pub fn settings(members: Map<String, Value>) -> Result<Settings, ApiError> {
     check_names("settings", &members, KNOWN)?;
     let settings: Settings =
         serde_json::from_value(Value::Object(members)).map_err(|error| invalid("settings", &error))?;
-    for (place, tool) in settings.tools.iter().enumerate() {
-        check_tool(&format!("settings.tools[{place}]"), tool)?;
+    for (position, tool) in settings.tools.iter().enumerate() {
+        check_tool(&format!("settings.tools[{position}]"), tool)?;
     }
     if let Some(word) = settings.client_tools.as_deref().filter(|word| !matches!(*word, "end" | "wait")) {
         let reason = format!("`{word}` is not one of end, wait");

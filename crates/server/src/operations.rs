@@ -9,7 +9,10 @@ use axum::routing::{MethodFilter, on};
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use riverrun_api::{About, Answer, ApiError, Context, Entry, Form, Member, OPERATIONS, Once, invalid};
+use riverrun_api::{
+    About, ApiError, OPERATIONS, Once, OperationAnswer, OperationEntry, RequestContext, RequestMember,
+    ValueForm, invalid,
+};
 use riverrun_event::ErrorCode;
 use serde_json::Value;
 
@@ -25,7 +28,7 @@ pub(crate) fn routes() -> Router<App> {
     let is_routed = |about: &About| about.has_route() && !WRITTEN_BY_HAND.contains(&about.name);
     let routed = OPERATIONS.iter().filter(|entry| is_routed(&entry.about));
     routed.fold(Router::new(), |router, entry| {
-        let members: Arc<[Member]> = entry.members().into();
+        let members: Arc<[RequestMember]> = entry.members().into();
         let handler = move |State(app): State<App>, request: Request| {
             let members = members.clone();
             async move { handle(&app, entry, &members, request).await.unwrap_or_else(IntoResponse::into_response) }
@@ -34,19 +37,19 @@ pub(crate) fn routes() -> Router<App> {
     })
 }
 
-const fn filter(method: riverrun_api::Method) -> MethodFilter {
+const fn filter(method: riverrun_api::HttpMethod) -> MethodFilter {
     match method {
-        riverrun_api::Method::Get => MethodFilter::GET,
-        riverrun_api::Method::Post => MethodFilter::POST,
-        riverrun_api::Method::Put => MethodFilter::PUT,
-        riverrun_api::Method::Delete => MethodFilter::DELETE,
+        riverrun_api::HttpMethod::Get => MethodFilter::GET,
+        riverrun_api::HttpMethod::Post => MethodFilter::POST,
+        riverrun_api::HttpMethod::Put => MethodFilter::PUT,
+        riverrun_api::HttpMethod::Delete => MethodFilter::DELETE,
     }
 }
 
 async fn handle(
     app: &App,
-    entry: &'static Entry,
-    members: &[Member],
+    entry: &'static OperationEntry,
+    members: &[RequestMember],
     request: Request,
 ) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
@@ -75,14 +78,14 @@ async fn handle(
     }
     let request = assemble(entry, members, &ids, query, &text)?;
     let base_url = app.edge().base_url(&headers);
-    let mut context = Context::new(app.services().clone(), caller.identity(), once, base_url);
+    let mut context = RequestContext::new(app.services().clone(), caller.identity(), once, base_url);
     if let Some(hub) = hub {
         context = context.in_session(hub);
     }
     Ok(response(entry.run(&context, &request).await?))
 }
 
-fn response(answer: Answer) -> Response {
+fn response(answer: OperationAnswer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     if status == StatusCode::NO_CONTENT {
         return status.into_response();
@@ -103,7 +106,7 @@ async fn path_ids(parts: &mut Parts, app: &App) -> Result<Vec<(String, String)>,
 
 /// What an idempotency key counts for: the same key elsewhere is another key. A page's keys are its own, so that it is
 /// never answered with what somebody else was told.
-fn key_scope(entry: &Entry, caller: &Caller, ids: &[(String, String)]) -> String {
+fn key_scope(entry: &OperationEntry, caller: &Caller, ids: &[(String, String)]) -> String {
     let mut scope = format!("{} {}", entry.about.method.as_str(), entry.about.path);
     for (place, (_, id)) in ids.iter().enumerate() {
         let id = if place > 0 && ids.len() > 2 { format!("{id:?}") } else { id.clone() };
@@ -117,9 +120,13 @@ fn key_scope(entry: &Entry, caller: &Caller, ids: &[(String, String)]) -> String
 }
 
 /// The members in the query, each as JSON of its form.
-fn query(entry: &Entry, members: &[Member], parts: &Parts) -> Result<Vec<(String, Value)>, Problem> {
-    let taken = |member: &&Member| !entry.about.method.has_body() && !member.in_path;
-    let taken: Vec<&Member> = members.iter().filter(taken).collect();
+fn query(
+    entry: &OperationEntry,
+    members: &[RequestMember],
+    parts: &Parts,
+) -> Result<Vec<(String, Value)>, Problem> {
+    let taken = |member: &&RequestMember| !entry.about.method.has_body() && !member.in_path;
+    let taken: Vec<&RequestMember> = members.iter().filter(taken).collect();
     let names: Vec<&str> = taken.iter().map(|member| entry.query_name(&member.name)).collect();
     let params = Params::parse(parts.uri.query(), &names)?;
     let mut values = Vec::new();
@@ -131,19 +138,19 @@ fn query(entry: &Entry, members: &[Member], parts: &Parts) -> Result<Vec<(String
     Ok(values)
 }
 
-fn value(name: &str, text: &str, form: Form) -> Result<Value, ApiError> {
+fn value(name: &str, text: &str, form: ValueForm) -> Result<Value, ApiError> {
     Ok(match form {
-        Form::Text => text.into(),
-        Form::Integer => {
+        ValueForm::Text => text.into(),
+        ValueForm::Integer => {
             let number: i64 = text.parse().map_err(|error| invalid(name, &error))?;
             number.into()
         }
-        Form::Flag => match text {
+        ValueForm::Flag => match text {
             "true" => true.into(),
             "false" => false.into(),
             _ => return Err(invalid(name, &"it must be `true` or `false`")),
         },
-        Form::List => {
+        ValueForm::List => {
             let entries: Vec<&str> = text.split(',').collect();
             if entries.iter().any(|entry| entry.is_empty()) {
                 return Err(invalid(name, &"the list has an empty entry"));
@@ -155,8 +162,8 @@ fn value(name: &str, text: &str, form: Form) -> Result<Value, ApiError> {
 
 /// One object of what the path, the query and the body have. The body's own bytes go in unchanged.
 fn assemble(
-    entry: &Entry,
-    members: &[Member],
+    entry: &OperationEntry,
+    members: &[RequestMember],
     ids: &[(String, String)],
     query: Vec<(String, Value)>,
     body: &str,

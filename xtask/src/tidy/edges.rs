@@ -36,8 +36,21 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "riverrun-api",
+        &[
+            "riverrun-dialect",
+            "riverrun-event",
+            "riverrun-fold",
+            "riverrun-log",
+            "riverrun-runner",
+            "riverrun-secret",
+            "riverrun-session",
+        ],
+    ),
+    (
         "riverrun-server",
         &[
+            "riverrun-api",
             "riverrun-event",
             "riverrun-fold",
             "riverrun-dialect",

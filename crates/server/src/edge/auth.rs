@@ -9,7 +9,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use riverrun_api::{Identity, PageIdentity, Reach, Scope};
+use riverrun_api::{Identity, KeyScope, PageIdentity, Reach};
 use riverrun_event::{ErrorCode, ShareId};
 use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
@@ -44,7 +44,7 @@ impl Deref for Caller {
 impl Caller {
     fn new(key: Arc<KeyState>, credential: Option<Arc<CredentialState>>, clock: Arc<dyn Clock>) -> Self {
         let browser = credential.as_ref().and_then(|credential| credential.browser());
-        let has = |scope: &Scope| key.scopes.contains(scope) || key.scopes.contains(&Scope::Admin);
+        let has = |scope: &KeyScope| key.scopes.contains(scope) || key.scopes.contains(&KeyScope::Admin);
         let scopes = match browser {
             Some(grant) => grant.scopes.iter().copied().filter(has).collect(),
             None => key.scopes.clone(),
@@ -105,7 +105,12 @@ impl Caller {
     }
 }
 
-fn identity(key: &KeyState, scopes: Vec<Scope>, reach: Reach, page: Option<PageIdentity>) -> Arc<Identity> {
+fn identity(
+    key: &KeyState,
+    scopes: Vec<KeyScope>,
+    reach: Reach,
+    page: Option<PageIdentity>,
+) -> Arc<Identity> {
     let (tenant, key) = (key.stored.tenant.clone(), key.stored.id.clone());
     Arc::new(Identity { tenant, key, scopes, reach, page })
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use riverrun_api::{Reach, Scope};
+use riverrun_api::{KeyScope, Reach};
 use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, TenantId, check_id};
 use riverrun_log::Credential;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub(super) struct CreateCredential {
     session_prefix: Option<String>,
     /// `read` unless asked otherwise.
     #[serde(default, deserialize_with = "present")]
-    scopes: Option<Vec<Scope>>,
+    scopes: Option<Vec<KeyScope>>,
     origins: Vec<String>,
     #[serde(default, deserialize_with = "present")]
     agents: Option<Vec<String>>,
@@ -60,7 +60,7 @@ struct CredentialView {
     session: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_prefix: Option<String>,
-    scopes: Vec<Scope>,
+    scopes: Vec<KeyScope>,
     origins: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     agents: Vec<String>,
@@ -171,11 +171,11 @@ fn reach(command: &CreateCredential) -> Result<Reach, Problem> {
 }
 
 /// Never more than the key has, and never `admin`.
-fn scopes(caller: &Caller, given: Option<Vec<Scope>>) -> Result<Vec<Scope>, Problem> {
-    let mut scopes = given.unwrap_or_else(|| vec![Scope::Read]);
+fn scopes(caller: &Caller, given: Option<Vec<KeyScope>>) -> Result<Vec<KeyScope>, Problem> {
+    let mut scopes = given.unwrap_or_else(|| vec![KeyScope::Read]);
     scopes.sort_unstable();
     scopes.dedup();
-    if scopes.is_empty() || scopes.contains(&Scope::Admin) {
+    if scopes.is_empty() || scopes.contains(&KeyScope::Admin) {
         let detail = "`scopes` takes at least one of read, write, approve; a page is never an admin";
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("scopes"));
     }
@@ -346,5 +346,5 @@ fn managed(caller: &Caller, edge: &Edge, id: &str) -> Result<std::sync::Arc<Cred
 }
 
 fn may_manage(caller: &Caller, state: &CredentialState) -> bool {
-    caller.has(Scope::Admin) || state.stored.key == *caller.key_id()
+    caller.has(KeyScope::Admin) || state.stored.key == *caller.key_id()
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use riverrun_api::{Reach, Scope};
+use riverrun_api::{KeyScope, Reach};
 use riverrun_event::{CredentialId, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Credential, Log, Timestamp};
@@ -39,7 +39,7 @@ pub(super) enum Grant {
 #[serde(rename_all = "camelCase")]
 pub(super) struct BrowserGrant {
     pub reach: Reach,
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     pub origins: Vec<String>,
     /// Agents that a turn may name. A turn that names none runs the session's own.
     #[serde(default)]

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Edge;
 use super::accept::Peer;
 use super::problem::Problem;
-use riverrun_api::Scope;
+use riverrun_api::KeyScope;
 
 /// Why the server takes no work now, as a word that is safe to show anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(super) async fn metrics(
 ) -> Result<Response, Problem> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     if !edge.has_open_metrics() {
-        edge.authenticate(&headers, peer)?.require(Scope::Read)?;
+        edge.authenticate(&headers, peer)?.require(KeyScope::Read)?;
     }
     let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((content_type, edge.metrics().render()).into_response())

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use riverrun_api::{IssuedKey, KeyRequest, Scope, TenantKeys};
+use riverrun_api::{IssuedKey, KeyRequest, KeyScope, TenantKeys};
 use riverrun_event::{CredentialId, ErrorCode, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{ApiKey, Clock, Credential, Log, Timestamp};
@@ -28,7 +28,7 @@ pub use riverrun_session::DEFAULT_TENANT;
 #[derive(Debug)]
 pub(super) struct KeyState {
     pub(super) stored: ApiKey,
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<KeyScope>,
     /// False once the key is revoked.
     live: watch::Sender<bool>,
     last_used: AtomicU64,
@@ -38,7 +38,7 @@ impl KeyState {
     fn new(stored: ApiKey) -> Self {
         let last_used = AtomicU64::new(stored.last_used_at.map_or(0, Timestamp::millis));
         let live = watch::Sender::new(stored.revoked_at.is_none());
-        let scopes = stored.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
+        let scopes = stored.scopes.iter().filter_map(|name| KeyScope::from_name(name)).collect();
         Self { stored, scopes, live, last_used }
     }
 
@@ -77,7 +77,7 @@ impl Keys {
     pub async fn ensure_admin(&self, path: &Path) -> Result<bool, Problem> {
         let now = self.clock.now();
         let has_admin =
-            self.states().iter().any(|key| key.is_live(|| now) && key.scopes.contains(&Scope::Admin));
+            self.states().iter().any(|key| key.is_live(|| now) && key.scopes.contains(&KeyScope::Admin));
         if has_admin {
             return Ok(false);
         }
@@ -89,7 +89,7 @@ impl Keys {
     pub async fn make_admin(&self, path: &Path, label: &str) -> Result<ApiKey, Problem> {
         let tenant = TenantId::new(DEFAULT_TENANT).expect("the constant fits the id alphabet");
         let request =
-            KeyRequest { tenant, scopes: vec![Scope::Admin], label: label.into(), expires_at: None };
+            KeyRequest { tenant, scopes: vec![KeyScope::Admin], label: label.into(), expires_at: None };
         let key = self.draft(request)?;
         super::secret_file::write(path, &key.text).map_err(|error| {
             Problem::new(ErrorCode::StorageFailed, format!("cannot write the admin key: {error}"))
@@ -180,7 +180,7 @@ impl Keys {
 
     /// Whether this is the text of an admin key that works now.
     pub fn is_admin(&self, text: &str) -> bool {
-        self.check(text).is_some_and(|(key, _)| key.scopes.contains(&Scope::Admin))
+        self.check(text).is_some_and(|(key, _)| key.scopes.contains(&KeyScope::Admin))
     }
 
     pub(super) fn credentials(&self) -> &Credentials {

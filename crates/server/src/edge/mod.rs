@@ -63,7 +63,7 @@ pub use quota::StreamPermit;
 pub use request::RequestId;
 pub(crate) use request::no_route;
 use riverrun_api::{ApiError, TenantRates};
-pub use riverrun_api::{IssuedKey, KeyRequest, Scope, TenantKeys};
+pub use riverrun_api::{IssuedKey, KeyRequest, KeyScope, TenantKeys};
 pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;

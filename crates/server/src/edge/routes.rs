@@ -6,7 +6,7 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use riverrun_api::Scope;
+use riverrun_api::KeyScope;
 use riverrun_event::{ErrorCode, SessionId};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ async fn openapi() -> Response {
 struct CreateTicket {
     session: Option<SessionId>,
     /// `read` unless asked otherwise.
-    scope: Option<Scope>,
+    scope: Option<KeyScope>,
 }
 
 #[derive(Debug, Serialize)]
@@ -60,13 +60,13 @@ async fn create_ticket(
     StrictQuery(()): StrictQuery<()>,
     OptionalJson(command): OptionalJson<CreateTicket>,
 ) -> Result<Response, Problem> {
-    let scope = command.scope.unwrap_or(Scope::Read);
-    if scope == Scope::Admin {
+    let scope = command.scope.unwrap_or(KeyScope::Read);
+    if scope == KeyScope::Admin {
         let detail = "a ticket cannot carry scope `admin`";
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("scope"));
     }
     caller.require(scope)?;
-    let scopes = if scope == Scope::Read { vec![scope] } else { vec![Scope::Read, scope] };
+    let scopes = if scope == KeyScope::Read { vec![scope] } else { vec![KeyScope::Read, scope] };
     let scopes = scopes.into_iter().filter(|scope| caller.has(*scope)).collect();
     let ticket = edge.tickets().issue(caller.key(), scopes, command.session)?;
     let view = TicketView { ticket, expires_in_seconds: edge.tickets().time().as_secs() };

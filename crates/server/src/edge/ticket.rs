@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use riverrun_api::Scope;
+use riverrun_api::KeyScope;
 use riverrun_event::{ErrorCode, SessionId};
 use riverrun_log::seeded::{self, Bug};
 use sha2::{Digest, Sha256};
@@ -20,7 +20,7 @@ use super::problem::Problem;
 /// What a ticket gives when it is used.
 pub(super) struct Grant {
     pub(super) key: Arc<KeyState>,
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<KeyScope>,
     pub(super) session: Option<SessionId>,
     until: Instant,
 }
@@ -48,7 +48,7 @@ impl Tickets {
     pub(super) fn issue(
         &self,
         key: Arc<KeyState>,
-        scopes: Vec<Scope>,
+        scopes: Vec<KeyScope>,
         session: Option<SessionId>,
     ) -> Result<String, Problem> {
         let text = format!("rt_{}", hex(&random::<32>()?));

@@ -17,14 +17,14 @@ use super::turn::{Seen, Started, start_with, stream, stream_from};
 use super::{Asking, Refusal, enter, model_call};
 use crate::app::App;
 use crate::derived_ids::derived;
-use crate::edge::{Scope, not_found};
+use crate::edge::{KeyScope, not_found};
 use riverrun_api::operations::sessions::CreateSessionRequest;
 use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AgUi;
 
 pub async fn run(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| serve(&app, asking).await).await
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| serve(&app, asking).await).await
 }
 
 async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {

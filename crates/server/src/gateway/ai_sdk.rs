@@ -18,14 +18,14 @@ use super::decisions::{Answer, decide_all};
 use super::turn::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, enter, json, model_call};
 use crate::app::App;
-use crate::edge::{Caller, Scope, not_found};
+use crate::edge::{Caller, KeyScope, not_found};
 use riverrun_api::RunnerCommand;
 use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AiSdk;
 
 pub async fn send(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| serve(&app, asking).await).await
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| serve(&app, asking).await).await
 }
 
 async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
@@ -153,7 +153,7 @@ async fn go_on(
 
 /// The whole message so far and what comes; 204 if no turn is open.
 pub async fn reconnect(State(app): State<App>, Path(chat): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let key = SessionKey::new(asking.caller.tenant().clone(), session_of(&chat));
         asking.caller.require_session(&key.session)?;
         match last_turn(&app, &key, |turn| !turn.status.is_terminal()).await? {
@@ -170,7 +170,7 @@ pub async fn reconnect(State(app): State<App>, Path(chat): Path<String>, request
 
 /// Cancels the open turn; it is no error that there is none.
 pub async fn stop(State(app): State<App>, Path(chat): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let key = SessionKey::new(asking.caller.tenant().clone(), session_of(&chat));
         asking.caller.require_session(&key.session)?;
         let Some(open) = last_turn(&app, &key, |turn| !turn.status.is_terminal()).await? else {

@@ -6,7 +6,7 @@ use riverrun_runner::{Decide, Decision};
 
 use super::turn::Place;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, not_found};
+use crate::edge::{Caller, KeyScope, Problem, not_found};
 use riverrun_api::RunnerCommand;
 use riverrun_session::Hub;
 
@@ -39,7 +39,7 @@ pub async fn decide_all(
     key: &SessionKey,
     answers: Vec<Answer>,
 ) -> Result<Resumed, Problem> {
-    caller.require(Scope::Approve)?;
+    caller.require(KeyScope::Approve)?;
     let mut resumed: Option<Resumed> = None;
     for answer in answers {
         let action = ActionId::new(&answer.action).map_err(|_| not_found())?;

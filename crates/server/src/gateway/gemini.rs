@@ -11,7 +11,7 @@ use riverrun_dialect::{Answer, Dialect, responses};
 use super::turn::{Place, Started, find, finished, ids, start, stream_from, told};
 use super::{Asking, Refusal, enter, first_frames, json, model_call};
 use crate::app::App;
-use crate::edge::{Params, Scope};
+use crate::edge::{KeyScope, Params};
 use crate::gateway::models::require;
 
 const DIALECT: Dialect = Dialect::Gemini;
@@ -21,7 +21,7 @@ const PAGE: (usize, usize) = (50, 1000);
 
 /// `GET /v1beta/models`, and `/v1/models` of Google's clients. A page goes on behind the model that its token names.
 pub async fn list(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let params = Params::parse(asking.query.as_deref(), &["pageSize", "pageToken"])?;
         let limit = params.limit("pageSize", PAGE.0, PAGE.1)?;
         let names = app.agents().models();
@@ -40,7 +40,7 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
 
 /// `GET /v1beta/models/MODEL`.
 pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |_| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |_| {
         require(&app, &name)?;
         Ok(json(model(&described(&app, &name))))
     })
@@ -53,7 +53,7 @@ fn described<'a>(app: &App, name: &'a str) -> Model<'a> {
 
 /// `POST /v1/models/MODEL:generateContent`, `…:streamGenerateContent`, `…:countTokens`.
 pub async fn generate(State(app): State<App>, Path(path): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| match path.rsplit_once(':') {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| match path.rsplit_once(':') {
         Some((model, "streamGenerateContent")) => serve(&app, model, true, asking).await,
         Some((model, "generateContent")) => serve(&app, model, false, asking).await,
         Some((model, "countTokens")) => count(&app, model, &asking).await,

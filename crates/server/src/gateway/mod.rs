@@ -38,7 +38,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use riverrun_dialect::Dialect;
 
 use crate::app::App;
-use crate::edge::{Caller, RequestId, Scope, no_route as no_such_path, read_all, refuse_encoding};
+use crate::edge::{Caller, KeyScope, RequestId, no_route as no_such_path, read_all, refuse_encoding};
 pub(crate) use refusal::Refusal;
 
 pub(crate) fn routes() -> Router<App> {
@@ -119,7 +119,7 @@ pub(crate) struct Asking {
 async fn enter(
     app: &App,
     dialect: Dialect,
-    scope: Scope,
+    scope: KeyScope,
     request: Request,
     answer: impl AsyncFnOnce(Asking) -> Result<Response, Refusal>,
 ) -> Response {
@@ -138,7 +138,7 @@ async fn enter(
     response
 }
 
-async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Refusal> {
+async fn let_in(app: &App, scope: KeyScope, request: Request) -> Result<Asking, Refusal> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, app).await?;
     caller.require(scope)?;

@@ -10,14 +10,14 @@ use riverrun_dialect::{Dialect, anthropic};
 
 use super::{enter, gemini, json};
 use crate::app::App;
-use crate::edge::{Params, Scope};
+use crate::edge::{KeyScope, Params};
 
 pub async fn list(State(app): State<App>, request: Request) -> Response {
     if is_google(&request) {
         return gemini::list(State(app), request).await;
     }
     let dialect = asked_in(request.headers());
-    enter(&app, dialect, Scope::Read, request, async |asking| {
+    enter(&app, dialect, KeyScope::Read, request, async |asking| {
         let names = app.agents().models();
         if dialect == Dialect::Anthropic {
             let params = Params::parse(asking.query.as_deref(), &["limit", "after_id", "before_id"])?;
@@ -43,7 +43,7 @@ pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Requ
         return gemini::one(State(app), Path(name), request).await;
     }
     let dialect = asked_in(request.headers());
-    enter(&app, dialect, Scope::Read, request, async |_| {
+    enter(&app, dialect, KeyScope::Read, request, async |_| {
         require(&app, &name)?;
         Ok(json(match dialect {
             Dialect::Anthropic => anthropic::models::model(&name),

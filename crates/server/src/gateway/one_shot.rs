@@ -10,11 +10,11 @@ use super::anthropic::message_threads;
 use super::turn::{Seen, finished, ids, start, stream, told};
 use super::{Asking, Refusal, enter, first_frames, json, model_call};
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::KeyScope;
 
 pub async fn chat(State(app): State<App>, request: Request) -> Response {
     let decode = chat::request::decode;
-    enter(&app, Dialect::Chat, Scope::Write, request, async |asking| {
+    enter(&app, Dialect::Chat, KeyScope::Write, request, async |asking| {
         serve(&app, asking, Dialect::Chat, decode).await
     })
     .await
@@ -22,7 +22,7 @@ pub async fn chat(State(app): State<App>, request: Request) -> Response {
 
 pub async fn messages(State(app): State<App>, request: Request) -> Response {
     let decode = anthropic::request::decode;
-    enter(&app, Dialect::Anthropic, Scope::Write, request, async |asking| {
+    enter(&app, Dialect::Anthropic, KeyScope::Write, request, async |asking| {
         serve(&app, asking, Dialect::Anthropic, decode).await
     })
     .await

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::json;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, StrictQuery};
+use crate::edge::{Caller, KeyScope, Problem, StrictQuery};
 use riverrun_session::{Job, JobFailure};
 
 #[derive(Debug, Serialize)]
@@ -27,10 +27,10 @@ pub async fn post(
     caller: Caller,
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Admin)?;
+    caller.require(KeyScope::Admin)?;
     if caller.tenant().as_str() != crate::edge::DEFAULT_TENANT {
         let detail = "a backup holds every tenant; it needs an admin key of the first one";
-        return Err(Problem::new(ErrorCode::Forbidden, detail).with("scope", Scope::Admin.as_str()));
+        return Err(Problem::new(ErrorCode::Forbidden, detail).with("scope", KeyScope::Admin.as_str()));
     }
     let missing = || Problem::new(ErrorCode::InvalidRequest, "this server was not told where backups go");
     let directory = app.backups().ok_or_else(missing)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::deliver::one_of;
-use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
+use crate::edge::{Caller, FromParams, KeyScope, Params, PathId, Problem, StrictQuery};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -43,7 +43,7 @@ pub async fn get(
     PathId(session): PathId,
     StrictQuery(query): StrictQuery<Query>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(KeyScope::Read)?;
     let hub = app.hub(&caller, &session).await?;
     let export = export_benchmark(app.services(), &hub, query.trial.as_deref()).await?;
     let packs = export.trials.as_slice();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{json, upload};
 use crate::app::App;
-use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery, not_found, refuse_encoding};
+use crate::edge::{Caller, KeyScope, PathId, Problem, StrictQuery, not_found, refuse_encoding};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +28,7 @@ pub async fn put(
     StrictQuery(()): StrictQuery<()>,
     request: Request,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let (parts, body) = request.into_parts();
     refuse_encoding(&parts.headers)?;
     let given = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -48,7 +48,7 @@ pub async fn get(
     PathId(reference): PathId,
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(KeyScope::Read)?;
     let reference = BlobRef::parse(&reference).ok_or_else(|| {
         Problem::new(ErrorCode::BadRef, "a blob reference is `blob_` and 64 hexadecimal digits").field("ref")
     })?;

@@ -8,7 +8,7 @@ use riverrun_dialect::Framing;
 
 use crate::app::App;
 use crate::deliver::{PARAMETERS, body, open, read_request};
-use crate::edge::{Media, Params, PathId, Problem, Scope, StreamCaller, negotiate, stream_response};
+use crate::edge::{KeyScope, Media, Params, PathId, Problem, StreamCaller, negotiate, stream_response};
 use riverrun_session::page;
 
 pub async fn follow(
@@ -18,7 +18,7 @@ pub async fn follow(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(KeyScope::Read)?;
     let media = negotiate(&headers, &[Media::EventStream, Media::Ndjson, Media::Json])?;
     let params = Params::parse(query.as_deref(), PARAMETERS)?;
     let request = read_request(&params, &headers)?;

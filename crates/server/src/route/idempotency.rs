@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-pub(crate) use riverrun_api::{Attempt, Once, digest, stored_answer};
+pub(crate) use riverrun_api::{KeyedRequest, Once, digest, stored_answer};
 use riverrun_api::{StoredResponse, to_json};
 use riverrun_log::Digest;
 use serde::Serialize;
@@ -25,10 +25,10 @@ pub(crate) async fn begin(
     caller: &Caller,
     headers: &HeaderMap,
     route: &str,
-) -> Result<Option<Attempt>, Problem> {
+) -> Result<Option<KeyedRequest>, Problem> {
     let Some(key) = headers.get(KEY) else { return Ok(None) };
     let key = key.to_str().unwrap_or_default();
-    Ok(Some(Attempt::begin(app.services(), caller, key, route, "Idempotency-Key").await?))
+    Ok(Some(KeyedRequest::begin(app.services(), caller, key, route, "Idempotency-Key").await?))
 }
 
 /// A command over HTTP.
@@ -43,7 +43,7 @@ pub(crate) async fn begin_once(
 }
 
 /// The first answer, if the key was used before with the same body.
-pub(crate) fn repeated_attempt(attempt: &Attempt, digest: &Digest) -> Result<Option<Response>, Problem> {
+pub(crate) fn repeated_attempt(attempt: &KeyedRequest, digest: &Digest) -> Result<Option<Response>, Problem> {
     Ok(attempt.stored(digest)?.map(stored_response))
 }
 

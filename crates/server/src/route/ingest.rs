@@ -20,7 +20,7 @@ use super::idempotency;
 use crate::app::App;
 use crate::deliver::one_of;
 use crate::edge::{
-    BodyKind, Caller, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
+    BodyKind, Caller, FromParams, KeyScope, Lines, Media, Params, PathId, Problem, StrictQuery, body_kind,
     compact, negotiate, read_all,
 };
 use riverrun_session::{Batch, Hub, Landed, StoredAnswer, spill_large};
@@ -73,7 +73,7 @@ pub async fn ingest(
     StrictQuery(published): StrictQuery<Published>,
     request: Request,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let (parts, body) = request.into_parts();
     let kind = body_kind(&parts.headers)?;
     let answers = match kind {
@@ -220,7 +220,7 @@ fn author(caller: &Caller, text: &str) -> Author {
     if seeded::is_on(Bug::TrustAuthorInPayload) && text.contains("\"author\":\"runner\"") {
         return Author::Runner;
     }
-    if caller.has(Scope::Approve) { Author::Approver } else { Author::Writer }
+    if caller.has(KeyScope::Approve) { Author::Approver } else { Author::Writer }
 }
 
 /// `stream.*` are the server's own words about a connection. In the log they would reach readers as if the server had
@@ -242,11 +242,11 @@ pub(crate) fn refuse_stream_type(decoded: &Decoded) -> Result<(), Problem> {
 fn may_decide(caller: &Caller, decoded: &Decoded) -> Result<(), Problem> {
     let kind = &decoded.draft.kind;
     let is_decision = matches!(kind, EventType::ActionResolved | EventType::PolicyChanged);
-    if !is_decision || caller.has(Scope::Approve) {
+    if !is_decision || caller.has(KeyScope::Approve) {
         return Ok(());
     }
     let detail = format!("`{}` is a decision: this needs a key with scope `approve` too", kind.as_str());
-    Err(Problem::new(ErrorCode::Forbidden, detail).field("type").with("scope", Scope::Approve.as_str()))
+    Err(Problem::new(ErrorCode::Forbidden, detail).field("type").with("scope", KeyScope::Approve.as_str()))
 }
 
 /// Puts large strings into the blob store, then appends.

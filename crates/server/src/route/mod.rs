@@ -24,7 +24,7 @@ use crate::{edge, operations};
 
 pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
-pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
+pub(crate) use riverrun_api::{check_addresses, check_blobs, is_blank_input};
 pub(crate) use shares::live as live_share;
 pub(crate) use transfer::forked;
 pub(crate) use turns::{SubmitBody, submit_turn};

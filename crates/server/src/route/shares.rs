@@ -13,7 +13,7 @@ use serde_json::{Value, json as value};
 use super::json;
 use crate::app::App;
 use crate::deliver::languages;
-use crate::edge::{Caller, FromParams, Params, PathId, Peer, Problem, Scope, StrictQuery, not_found};
+use crate::edge::{Caller, FromParams, KeyScope, Params, PathId, Peer, Problem, StrictQuery, not_found};
 use riverrun_api::operations::shares::{ShareView, checked_title, create_share, share_expiry};
 use riverrun_session::{event_time, log_time};
 
@@ -37,7 +37,7 @@ pub async fn share(
     StrictQuery(query): StrictQuery<ShareQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let now = log_time(app.now());
     let known = app.log().shares(&hub.key).await?;

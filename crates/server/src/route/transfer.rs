@@ -15,12 +15,12 @@ use riverrun_runner::CopyReason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::idempotency::{self, Attempt, stored_answer};
+use super::idempotency::{self, KeyedRequest, stored_answer};
 use super::ingest::{refuse_stream_type, store_once};
 use super::json;
 use crate::app::App;
 use crate::edge::{
-    Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
+    Caller, CompactJson, FromParams, KeyScope, Lines, Media, Params, PathId, Problem, StrictQuery, body_kind,
     decode_text, negotiate, not_found, stream_response,
 };
 use riverrun_api::operations::sessions::{SessionView, create_empty_session};
@@ -42,7 +42,7 @@ pub async fn export(
     StrictQuery(()): StrictQuery<()>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(KeyScope::Read)?;
     negotiate(&headers, &[Media::Ndjson])?;
     let hub = app.hub(&caller, &session).await?;
     let head = app.log().head(&hub.key).await?.ok_or_else(not_found)?;
@@ -128,7 +128,7 @@ pub async fn import(
     StrictQuery(query): StrictQuery<ImportQuery>,
     request: Request,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let (parts, body) = request.into_parts();
     body_kind(&parts.headers)?;
     let route = match &query.session {
@@ -251,7 +251,7 @@ async fn fill(
     hub: &Arc<Hub>,
     first: Decoded,
     file: &mut File,
-    attempt: Option<&Attempt>,
+    attempt: Option<&KeyedRequest>,
     job: &mut Job,
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
@@ -317,7 +317,7 @@ pub async fn fork(
     headers: HeaderMap,
     CompactJson(text): CompactJson,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let attempt =
         idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;

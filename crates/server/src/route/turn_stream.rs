@@ -10,7 +10,7 @@ use riverrun_event::Cursor;
 
 use crate::app::App;
 use crate::deliver::{body, open, read_request};
-use crate::edge::{Caller, Media, Params, Problem, Scope, negotiate, stream_response};
+use crate::edge::{Caller, KeyScope, Media, Params, Problem, negotiate, stream_response};
 use riverrun_api::operations::turns::SubmittedTurn;
 use riverrun_session::Hub;
 use riverrun_session::Request;
@@ -28,7 +28,7 @@ impl Wanted {
             // What shapes a stream is checked and has no effect on an answer.
             Media::Json => request(query, headers).map(|_| Wanted::Answer),
             media @ (Media::EventStream | Media::Ndjson) => {
-                caller.require(Scope::Read)?;
+                caller.require(KeyScope::Read)?;
                 Ok(Wanted::Stream(Box::new(request(query, headers)?), media))
             }
         }

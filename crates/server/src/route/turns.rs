@@ -16,7 +16,7 @@ use super::idempotency;
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
 use crate::deliver::deltas;
-use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text};
+use crate::edge::{Caller, CompactJson, KeyScope, PathId, Problem, decode_text};
 use riverrun_api::{check_blobs, check_input, settings};
 use riverrun_session::Hub;
 
@@ -44,7 +44,7 @@ pub async fn submit(
     headers: HeaderMap,
     CompactJson(text): CompactJson,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let wanted = Wanted::read(&caller, query.as_deref(), &headers)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/turns", hub.session());

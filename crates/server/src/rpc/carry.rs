@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::control;
 use super::following::{Following, SubscriptionId};
 use super::message::{self, Call, Entry, Message};
-use super::method::{self, Found, Method};
+use super::method::{self, FoundMethod, Method};
 use super::params;
 use crate::app::App;
 use crate::deliver::open;
@@ -108,7 +108,7 @@ impl Desk {
 
     async fn call(&mut self, call: &Call) -> Result<String, Problem> {
         let found = method::find(&call.method)?;
-        if matches!(found, Found::Listed(entry) if entry.method == Method::Auth) {
+        if matches!(found, FoundMethod::Listed(entry) if entry.method == Method::Auth) {
             return self.authenticate(&params::read::<params::Auth>(&call.params)?);
         }
         let caller = self.caller.clone().ok_or_else(unauthenticated)?;
@@ -121,8 +121,8 @@ impl Desk {
         let (app, params) = (&self.app, call.params.as_str());
         let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
         let entry = match found {
-            Found::Listed(entry) => entry,
-            Found::Operation(entry) => {
+            FoundMethod::Listed(entry) => entry,
+            FoundMethod::Operation(entry) => {
                 let answer = control::run_operation(&asked, entry, params).await?;
                 return if entry.about.name == "session.get" {
                     self.shown(params, answer)

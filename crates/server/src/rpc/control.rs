@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::params;
 use super::turn_control as turn;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, invalid};
+use crate::edge::{Caller, KeyScope, Problem, invalid};
 use crate::route::Once;
-use riverrun_api::{Attempt, Context, Entry};
+use riverrun_api::{KeyedRequest, OperationEntry, RequestContext};
 use riverrun_session::page;
 
 /// What the runner and its sessions can be asked.
@@ -36,11 +36,11 @@ pub(super) struct Asked<'a> {
 pub(super) async fn carry_out(
     asked: &Asked<'_>,
     control: Control,
-    scope: Option<Scope>,
+    scope: Option<KeyScope>,
     params: &str,
 ) -> Result<String, Problem> {
     let Named { command_id } = params::read(params)?;
-    let Some(command) = command_id.filter(|_| scope != Some(Scope::Read)) else {
+    let Some(command) = command_id.filter(|_| scope != Some(KeyScope::Read)) else {
         return act(asked, control, params, &Once::unnamed()).await;
     };
     let Asked { app, caller, .. } = *asked;
@@ -68,12 +68,16 @@ async fn begin_command(
     // A page's commands are its own: it is never answered with what somebody else was told.
     let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
     let route = format!("rpc {method}{page}");
-    let attempt = Attempt::begin(app.services(), caller, command, &route, "commandId").await?;
+    let attempt = KeyedRequest::begin(app.services(), caller, command, &route, "commandId").await?;
     Ok((Once::new(Some(attempt), &rest), rest))
 }
 
 /// Carries out an operation of the table.
-pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str) -> Result<String, Problem> {
+pub(super) async fn run_operation(
+    asked: &Asked<'_>,
+    entry: &OperationEntry,
+    params: &str,
+) -> Result<String, Problem> {
     let Named { command_id } = params::read(params)?;
     let Asked { app, caller, base_url } = *asked;
     let begun = match command_id {
@@ -86,7 +90,7 @@ pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str
     if let Some(answer) = once.stored()? {
         return Ok(answer.body);
     }
-    let context = Context::new(app.services().clone(), caller.identity(), once, base_url.to_owned());
+    let context = RequestContext::new(app.services().clone(), caller.identity(), once, base_url.to_owned());
     Ok(entry.run(&context, &rest).await?.body)
 }
 

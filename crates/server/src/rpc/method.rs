@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::control::Control;
 use super::standard;
 use super::task_control::Tasks;
-use crate::edge::{Problem, Scope, nearest};
+use crate::edge::{KeyScope, Problem, nearest};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -28,7 +28,7 @@ pub struct Entry {
     pub name: &'static str,
     pub summary: &'static str,
     /// What the key must allow.
-    pub scope: Option<Scope>,
+    pub scope: Option<KeyScope>,
     pub params: &'static [Param],
 }
 
@@ -47,7 +47,7 @@ impl Entry {
 const fn entry(
     method: Method,
     name: &'static str,
-    scope: Option<Scope>,
+    scope: Option<KeyScope>,
     params: &'static [Param],
     summary: &'static str,
 ) -> Entry {
@@ -60,8 +60,8 @@ use super::task_control::Tasks::{
     Cancel, Create, CreateSubscribe, Get, List, Pause, PushGet, PushSet, Resubscribe, Resume,
 };
 use Method::*;
-const READ: Option<Scope> = Some(Scope::Read);
-const WRITE: Option<Scope> = Some(Scope::Write);
+const READ: Option<KeyScope> = Some(KeyScope::Read);
+const WRITE: Option<KeyScope> = Some(KeyScope::Write);
 #[rustfmt::skip]
 pub const METHODS: &[Entry] = &[
     entry(Auth, "auth", None, &[must("key", "string")], "names the key of a connection that was opened without one"),
@@ -100,24 +100,24 @@ pub const METHODS: &[Entry] = &[
 
 /// A method of this connection, or an operation of the table.
 #[derive(Clone, Copy)]
-pub enum Found {
+pub enum FoundMethod {
     Listed(&'static Entry),
-    Operation(&'static riverrun_api::Entry),
+    Operation(&'static riverrun_api::OperationEntry),
 }
 
-impl Found {
+impl FoundMethod {
     /// What the key must allow.
-    pub fn scope(self) -> Option<Scope> {
+    pub fn scope(self) -> Option<KeyScope> {
         match self {
-            Found::Listed(entry) => entry.scope,
-            Found::Operation(entry) => Some(entry.about.scope),
+            FoundMethod::Listed(entry) => entry.scope,
+            FoundMethod::Operation(entry) => Some(entry.about.scope),
         }
     }
 
     pub fn is_for_pages(self) -> bool {
         match self {
-            Found::Listed(entry) => entry.is_for_pages(),
-            Found::Operation(entry) => entry.about.pages,
+            FoundMethod::Listed(entry) => entry.is_for_pages(),
+            FoundMethod::Operation(entry) => entry.about.pages,
         }
     }
 }
@@ -130,9 +130,9 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The method of this name; otherwise the nearest one is named.
-pub fn find(name: &str) -> Result<Found, Problem> {
-    let listed = || METHODS.iter().find(|entry| entry.name == name).map(Found::Listed);
-    operation(name).map(Found::Operation).or_else(listed).ok_or_else(|| {
+pub fn find(name: &str) -> Result<FoundMethod, Problem> {
+    let listed = || METHODS.iter().find(|entry| entry.name == name).map(FoundMethod::Listed);
+    operation(name).map(FoundMethod::Operation).or_else(listed).ok_or_else(|| {
         if let Some(problem) = standard::not_provided(name) {
             return problem;
         }

@@ -101,7 +101,7 @@ pub(super) fn document() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::method::{self, Found};
+    use super::super::method::{self, FoundMethod};
     use super::*;
     use crate::openapi::ROUTES;
 
@@ -117,11 +117,14 @@ mod tests {
         }
     }
 
-    fn is_same(ours: Found, theirs: Found) -> bool {
+    fn is_same(ours: FoundMethod, theirs: FoundMethod) -> bool {
         match (ours, theirs) {
-            (Found::Listed(ours), Found::Listed(theirs)) => ours.method == theirs.method,
-            (Found::Operation(ours), Found::Operation(theirs)) => ours.about.name == theirs.about.name,
-            (Found::Listed(_), Found::Operation(_)) | (Found::Operation(_), Found::Listed(_)) => false,
+            (FoundMethod::Listed(ours), FoundMethod::Listed(theirs)) => ours.method == theirs.method,
+            (FoundMethod::Operation(ours), FoundMethod::Operation(theirs)) => {
+                ours.about.name == theirs.about.name
+            }
+            (FoundMethod::Listed(_), FoundMethod::Operation(_))
+            | (FoundMethod::Operation(_), FoundMethod::Listed(_)) => false,
         }
     }
 

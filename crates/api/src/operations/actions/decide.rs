@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::cursor_after;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, invalid, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, invalid, not_found, schema};
 
 pub struct DecideAction;
 
@@ -73,10 +73,10 @@ impl Operation for DecideAction {
         name: "action.decide",
         aliases: &["respond_action"],
         id: "decideAction",
-        group: Group::Actions,
-        method: Method::Post,
+        group: OperationGroup::Actions,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/actions/{action}",
-        scope: Scope::Approve,
+        scope: KeyScope::Approve,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(200, "The decision holds, now or since it was made before.")],
@@ -92,7 +92,7 @@ impl Operation for DecideAction {
     type Request = DecideActionRequest;
     type Response = DecidedAction;
 
-    async fn run(context: &Context, request: DecideActionRequest) -> Result<DecidedAction, ApiError> {
+    async fn run(context: &RequestContext, request: DecideActionRequest) -> Result<DecidedAction, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let action = ActionId::new(&request.action_id).map_err(|_| not_found())?;

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ActionPage, WantedStatus, pending_actions};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, page_request, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, page_request, schema};
 
 pub struct ListActions;
 
@@ -33,10 +33,10 @@ impl Operation for ListActions {
         name: "action.list",
         aliases: &[],
         id: "listActions",
-        group: Group::Actions,
-        method: Method::Get,
+        group: OperationGroup::Actions,
+        method: HttpMethod::Get,
         path: "/v1/actions",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "One page.")],
@@ -46,7 +46,7 @@ impl Operation for ListActions {
     type Request = ListActionsRequest;
     type Response = ActionPage;
 
-    async fn run(context: &Context, request: ListActionsRequest) -> Result<ActionPage, ApiError> {
+    async fn run(context: &RequestContext, request: ListActionsRequest) -> Result<ActionPage, ApiError> {
         let page = page_request(request.limit, request.cursor)?;
         let bound = context.identity().bound_session().map(SessionId::as_str);
         pending_actions(context, request.session_id.as_deref().or(bound), page).await

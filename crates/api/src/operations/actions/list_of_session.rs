@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ActionPage, WantedStatus, pending_actions};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, page_request, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, page_request, schema};
 
 pub struct ListSessionActions;
 
@@ -31,10 +31,10 @@ impl Operation for ListSessionActions {
         name: "session.actions",
         aliases: &[],
         id: "listSessionActions",
-        group: Group::Actions,
-        method: Method::Get,
+        group: OperationGroup::Actions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/actions",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "One page.")],
@@ -44,7 +44,10 @@ impl Operation for ListSessionActions {
     type Request = ListSessionActionsRequest;
     type Response = ActionPage;
 
-    async fn run(context: &Context, request: ListSessionActionsRequest) -> Result<ActionPage, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: ListSessionActionsRequest,
+    ) -> Result<ActionPage, ApiError> {
         let page = page_request(request.limit, request.cursor)?;
         pending_actions(context, Some(&request.session_id), page).await
     }

@@ -14,7 +14,7 @@ pub use decide::{DecideAction, outdated_decision};
 pub use list::ListActions;
 pub use list_of_session::ListSessionActions;
 
-use crate::{ApiError, Context};
+use crate::{ApiError, RequestContext};
 
 /// Which actions a list has: those that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -99,7 +99,7 @@ impl ActionView {
 
 /// What waits for a decision, in one session or in all of them.
 async fn pending_actions(
-    context: &Context,
+    context: &RequestContext,
     session: Option<&str>,
     page: PageRequest,
 ) -> Result<ActionPage, ApiError> {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext};
 
 pub struct ListAgents;
 
@@ -67,10 +67,10 @@ impl Operation for ListAgents {
         name: "agent.list",
         aliases: &["get_tool_inventory"],
         id: "listAgents",
-        group: Group::Agents,
-        method: Method::Get,
+        group: OperationGroup::Agents,
+        method: HttpMethod::Get,
         path: "/v1/agents",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The agents.")],
@@ -80,7 +80,7 @@ impl Operation for ListAgents {
     type Request = ListAgentsRequest;
     type Response = AgentInventory;
 
-    async fn run(context: &Context, _request: ListAgentsRequest) -> Result<AgentInventory, ApiError> {
+    async fn run(context: &RequestContext, _request: ListAgentsRequest) -> Result<AgentInventory, ApiError> {
         let known = context.services().agents();
         let default = known.registry.default_agent.as_deref();
         let agents = known.registry.agents.values().map(|agent| AgentView::new(agent, default)).collect();

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::context::cursor_after;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, Services, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, Services, not_found, schema};
 
 pub struct ExportBenchmark;
 
@@ -56,10 +56,10 @@ impl Operation for ExportBenchmark {
         name: "benchmark.export",
         aliases: &["export_benchmark_trial"],
         id: "exportBenchmark",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/benchmark",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The trials.")],
@@ -69,7 +69,10 @@ impl Operation for ExportBenchmark {
     type Request = ExportBenchmarkRequest;
     type Response = BenchmarkExport;
 
-    async fn run(context: &Context, request: ExportBenchmarkRequest) -> Result<BenchmarkExport, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: ExportBenchmarkRequest,
+    ) -> Result<BenchmarkExport, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         export_benchmark(context.services(), &hub, request.trial_id.as_deref()).await
     }

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Evidence, evidence_of};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ExportEvidence;
 
@@ -22,10 +22,10 @@ impl Operation for ExportEvidence {
         name: "session.evidence",
         aliases: &["export_evidence"],
         id: "exportEvidence",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/evidence",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The evidence.")],
@@ -35,7 +35,7 @@ impl Operation for ExportEvidence {
     type Request = ExportEvidenceRequest;
     type Response = Evidence;
 
-    async fn run(context: &Context, request: ExportEvidenceRequest) -> Result<Evidence, ApiError> {
+    async fn run(context: &RequestContext, request: ExportEvidenceRequest) -> Result<Evidence, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         evidence_of(context.services(), &hub).await
     }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Evidence, evidence_of};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, Services, schema, to_json};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, Services, schema, to_json};
 
 pub struct RecordEvidence;
 
@@ -38,10 +38,10 @@ impl Operation for RecordEvidence {
         name: "session.record_evidence",
         aliases: &[],
         id: "recordEvidence",
-        group: Group::Sessions,
-        method: Method::Post,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/evidence",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(201, "The pack is stored and the event is durable.")],
@@ -51,7 +51,7 @@ impl Operation for RecordEvidence {
     type Request = RecordEvidenceRequest;
     type Response = EvidencePack;
 
-    async fn run(context: &Context, request: RecordEvidenceRequest) -> Result<EvidencePack, ApiError> {
+    async fn run(context: &RequestContext, request: RecordEvidenceRequest) -> Result<EvidencePack, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let evidence = evidence_of(context.services(), &hub).await?;
         record(context.services(), &hub, evidence).await

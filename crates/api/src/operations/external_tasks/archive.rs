@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ArchiveTask;
 
@@ -32,10 +32,10 @@ impl Operation for ArchiveTask {
         name: "task.archive",
         aliases: &[],
         id: "archiveTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/archive",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task is archived.")],
@@ -45,7 +45,7 @@ impl Operation for ArchiveTask {
     type Request = ArchiveTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: ArchiveTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: ArchiveTaskRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Archive, payload(&request)).await
     }

@@ -7,8 +7,8 @@ use super::ChangedTask;
 use super::command::{FoundTask, find, payload};
 use super::run_here::{self, Reason, session_of};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Once, Scope, Services, schema, to_json};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, Once, RequestContext, Services, schema, to_json};
 
 pub struct CancelTask;
 
@@ -35,10 +35,10 @@ impl Operation for CancelTask {
         name: "task.cancel",
         aliases: &["cancel_task"],
         id: "cancelTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/cancel",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[
@@ -51,7 +51,7 @@ impl Operation for CancelTask {
     type Request = CancelTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: CancelTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: CancelTaskRequest) -> Result<ChangedTask, ApiError> {
         let CancelTaskRequest { session_id, task_id, reason } = request;
         let hub = session_of(context, &task_id, session_id.as_deref()).await?;
         cancel_task(context.services(), &hub, &task_id, reason, context.once()).await

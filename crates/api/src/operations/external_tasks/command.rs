@@ -11,7 +11,7 @@ use super::link::TaskLinkKind;
 use super::verb::{Edge, Verb};
 use super::{ChangedTask, steps};
 use crate::append::append_events;
-use crate::{ApiError, Context, Once, Services, invalid, not_found};
+use crate::{ApiError, Once, RequestContext, Services, invalid, not_found};
 
 /// The payload of a command's event.
 pub(super) type Payload = Map<String, Value>;
@@ -61,7 +61,7 @@ pub(super) async fn find<'a>(
 
 /// Carries a command out that only external tasks take; 409 if the runner works on the task.
 pub(super) async fn command(
-    context: &Context,
+    context: &RequestContext,
     (session, task): (&str, &str),
     verb: Verb,
     payload: Payload,
@@ -72,7 +72,7 @@ pub(super) async fn command(
 
 /// The same for a command about an edge of the task graph.
 pub(super) async fn link_command(
-    context: &Context,
+    context: &RequestContext,
     (session, task): (&str, &str),
     verb: Verb,
     (edge, payload): ((TaskLinkKind, &str), Payload),

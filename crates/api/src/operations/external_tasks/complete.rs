@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct CompleteTask;
 
@@ -48,10 +48,10 @@ impl Operation for CompleteTask {
         name: "task.complete",
         aliases: &["complete_task"],
         id: "completeTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/complete",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task is complete.")],
@@ -61,7 +61,7 @@ impl Operation for CompleteTask {
     type Request = CompleteTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: CompleteTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: CompleteTaskRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Complete, payload(&request)).await
     }

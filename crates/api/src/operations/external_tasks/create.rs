@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::command::{Payload, changed, has_turn, payload};
 use super::{ChangedTask, TaskVisibility};
 use crate::append::append_events;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, invalid, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, invalid, schema};
 
 /// External tasks stay in the session's state, so their number is bounded.
 const MAX_TASKS: usize = 1000;
@@ -94,10 +94,10 @@ impl Operation for CreateTask {
         name: "task.create",
         aliases: &["create_task"],
         id: "createTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(201, "The task is durable."), (200, "It was there before.")],
@@ -107,7 +107,7 @@ impl Operation for CreateTask {
     type Request = CreateTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: CreateTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: CreateTaskRequest) -> Result<ChangedTask, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, once) = (context.services(), context.once());
         let payload = payload(&request);

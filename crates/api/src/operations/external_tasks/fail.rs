@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct FailTask;
 
@@ -50,10 +50,10 @@ impl Operation for FailTask {
         name: "task.fail",
         aliases: &["fail_task"],
         id: "failTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/fail",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task has failed.")],
@@ -63,7 +63,7 @@ impl Operation for FailTask {
     type Request = FailTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: FailTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: FailTaskRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Fail, payload(&request)).await
     }

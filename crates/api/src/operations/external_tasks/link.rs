@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{link_command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct LinkTasks;
 
@@ -37,10 +37,10 @@ impl Operation for LinkTasks {
         name: "task.link",
         aliases: &["link_tasks"],
         id: "linkTasks",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/link",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The edge is durable.")],
@@ -50,7 +50,7 @@ impl Operation for LinkTasks {
     type Request = LinkTasksRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: LinkTasksRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: LinkTasksRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         let edge = (request.kind, &*request.target_id);
         link_command(context, of, Verb::Link, (edge, payload(&request))).await

@@ -3,8 +3,8 @@ use riverrun_fold::read_model::{TaskRead, read_models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ListTasks;
 
@@ -34,10 +34,10 @@ impl Operation for ListTasks {
         name: "task.list",
         aliases: &["list_tasks"],
         id: "listTasks",
-        group: Group::Tasks,
-        method: Method::Get,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/tasks",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The tasks.")],
@@ -47,7 +47,7 @@ impl Operation for ListTasks {
     type Request = ListTasksRequest;
     type Response = TaskList;
 
-    async fn run(context: &Context, request: ListTasksRequest) -> Result<TaskList, ApiError> {
+    async fn run(context: &RequestContext, request: ListTasksRequest) -> Result<TaskList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let state = context.services().sessions().state_at(&hub.key, hub.head()).await?;
         let tasks = read_models(&state).task_snapshot.tasks.into_iter();

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ChangedTask, Halt, pause_task};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct PauseTask;
 
@@ -29,10 +29,10 @@ impl Operation for PauseTask {
         name: "task.pause",
         aliases: &["pause_task"],
         id: "pauseTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/pause",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task is paused.")],
@@ -42,7 +42,7 @@ impl Operation for PauseTask {
     type Request = PauseTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: PauseTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: PauseTaskRequest) -> Result<ChangedTask, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let halt = (Halt::Pause, request.reason);
         pause_task(context.services(), &hub, &request.task_id, halt, context.once()).await

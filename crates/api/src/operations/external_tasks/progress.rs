@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct AppendTaskProgress;
 
@@ -72,10 +72,10 @@ impl Operation for AppendTaskProgress {
         name: "task.progress",
         aliases: &["append_task_progress"],
         id: "appendTaskProgress",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/progress",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The progress is durable.")],
@@ -85,7 +85,10 @@ impl Operation for AppendTaskProgress {
     type Request = AppendTaskProgressRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: AppendTaskProgressRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: AppendTaskProgressRequest,
+    ) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Progress, payload(&request)).await
     }

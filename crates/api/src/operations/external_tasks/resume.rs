@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ChangedTask, Halt, pause_task};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ResumeTask;
 
@@ -27,10 +27,10 @@ impl Operation for ResumeTask {
         name: "task.resume",
         aliases: &["resume_task"],
         id: "resumeTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/resume",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task runs.")],
@@ -40,7 +40,7 @@ impl Operation for ResumeTask {
     type Request = ResumeTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: ResumeTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: ResumeTaskRequest) -> Result<ChangedTask, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let halt = (Halt::Resume, request.reason);
         pause_task(context.services(), &hub, &request.task_id, halt, context.once()).await

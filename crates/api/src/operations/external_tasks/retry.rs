@@ -6,9 +6,9 @@ use super::ChangedTask;
 use super::command::{FoundTask, find, payload};
 use super::run_here::{self, Reason, session_of};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
 use crate::operations::turns::SubmittedTurn;
-use crate::{ApiError, Context, Scope, schema, to_json};
+use crate::{ApiError, KeyScope, RequestContext, schema, to_json};
 
 pub struct RetryTask;
 
@@ -43,10 +43,10 @@ impl Operation for RetryTask {
         name: "task.retry",
         aliases: &["retry_task"],
         id: "retryTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/retry",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[
@@ -65,7 +65,7 @@ impl Operation for RetryTask {
     type Request = RetryTaskRequest;
     type Response = RetriedTask;
 
-    async fn run(context: &Context, request: RetryTaskRequest) -> Result<RetriedTask, ApiError> {
+    async fn run(context: &RequestContext, request: RetryTaskRequest) -> Result<RetriedTask, ApiError> {
         let RetryTaskRequest { session_id, task_id, reason } = request;
         let hub = session_of(context, &task_id, session_id.as_deref()).await?;
         let (services, once) = (context.services(), context.once());

@@ -12,11 +12,11 @@ use super::verb::Verb;
 use crate::operations::subagents::close_subagent;
 use crate::operations::tasks::newest_session_with;
 use crate::operations::turns::{SubmittedTurn, cancel_turn, retry_turn};
-use crate::{ApiError, Context, Once, RunnerCommand, Services, not_found, to_json};
+use crate::{ApiError, Once, RequestContext, RunnerCommand, Services, not_found, to_json};
 
 /// The session of a task: the one that is named, otherwise the newest that has a task of this id.
 pub(super) async fn session_of(
-    context: &Context,
+    context: &RequestContext,
     task: &str,
     session: Option<&str>,
 ) -> Result<Arc<Hub>, ApiError> {

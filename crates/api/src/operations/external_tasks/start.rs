@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChangedTask;
 use super::command::{command, payload};
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct StartTask;
 
@@ -34,10 +34,10 @@ impl Operation for StartTask {
         name: "task.start",
         aliases: &["start_task"],
         id: "startTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/start",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The task runs.")],
@@ -47,7 +47,7 @@ impl Operation for StartTask {
     type Request = StartTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: StartTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: StartTaskRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Start, payload(&request)).await
     }

@@ -6,8 +6,8 @@ use super::ChangedTask;
 use super::command::{link_command, payload};
 use super::link::TaskLinkKind;
 use super::verb::Verb;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct UnlinkTasks;
 
@@ -38,10 +38,10 @@ impl Operation for UnlinkTasks {
         name: "task.unlink",
         aliases: &["unlink_tasks"],
         id: "unlinkTasks",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/unlink",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The edge is removed.")],
@@ -51,7 +51,7 @@ impl Operation for UnlinkTasks {
     type Request = UnlinkTasksRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: UnlinkTasksRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: UnlinkTasksRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         let edge = (request.kind, &*request.target_id);
         link_command(context, of, Verb::Unlink, (edge, payload(&request))).await

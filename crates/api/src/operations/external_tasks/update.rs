@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::command::{command, payload};
 use super::verb::Verb;
 use super::{ChangedTask, TaskVisibility};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct UpdateTask;
 
@@ -70,10 +70,10 @@ impl Operation for UpdateTask {
         name: "task.update",
         aliases: &["update_task"],
         id: "updateTask",
-        group: Group::Tasks,
-        method: Method::Post,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/tasks/{task}/update",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The change is durable.")],
@@ -83,7 +83,7 @@ impl Operation for UpdateTask {
     type Request = UpdateTaskRequest;
     type Response = ChangedTask;
 
-    async fn run(context: &Context, request: UpdateTaskRequest) -> Result<ChangedTask, ApiError> {
+    async fn run(context: &RequestContext, request: UpdateTaskRequest) -> Result<ChangedTask, ApiError> {
         let of = (&*request.session_id, &*request.task_id);
         command(context, of, Verb::Update, payload(&request)).await
     }

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{ChangedJob, refuse_own_jobs, refused};
 use crate::append::append_events;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct CancelJob;
 
@@ -31,10 +31,10 @@ impl Operation for CancelJob {
         name: "job.cancel",
         aliases: &["cancel_job"],
         id: "cancelJob",
-        group: Group::Jobs,
-        method: Method::Post,
+        group: OperationGroup::Jobs,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/jobs/{job}/cancel",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The job is cancelled.")],
@@ -44,7 +44,7 @@ impl Operation for CancelJob {
     type Request = CancelJobRequest;
     type Response = ChangedJob;
 
-    async fn run(context: &Context, request: CancelJobRequest) -> Result<ChangedJob, ApiError> {
+    async fn run(context: &RequestContext, request: CancelJobRequest) -> Result<ChangedJob, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let _lock = hub.task_commands.lock().await;

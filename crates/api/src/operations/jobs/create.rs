@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::{ChangedJob, refuse_own_jobs};
 use crate::append::append_events;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 500;
@@ -69,10 +69,10 @@ impl Operation for CreateJob {
         name: "job.create",
         aliases: &["create_job"],
         id: "createJob",
-        group: Group::Jobs,
-        method: Method::Post,
+        group: OperationGroup::Jobs,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/jobs",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(201, "The job was created."), (200, "It was there before with the same contents.")],
@@ -82,7 +82,7 @@ impl Operation for CreateJob {
     type Request = CreateJobRequest;
     type Response = ChangedJob;
 
-    async fn run(context: &Context, request: CreateJobRequest) -> Result<ChangedJob, ApiError> {
+    async fn run(context: &RequestContext, request: CreateJobRequest) -> Result<ChangedJob, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, once) = (context.services(), context.once());
         request.check()?;

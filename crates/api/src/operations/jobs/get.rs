@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::JobDetails;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct GetJob;
 
@@ -24,10 +24,10 @@ impl Operation for GetJob {
         name: "job.get",
         aliases: &["get_job"],
         id: "getJob",
-        group: Group::Jobs,
-        method: Method::Get,
+        group: OperationGroup::Jobs,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/jobs/{job}",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The job.")],
@@ -37,7 +37,7 @@ impl Operation for GetJob {
     type Request = GetJobRequest;
     type Response = JobDetails;
 
-    async fn run(context: &Context, request: GetJobRequest) -> Result<JobDetails, ApiError> {
+    async fn run(context: &RequestContext, request: GetJobRequest) -> Result<JobDetails, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let known = context.services().sessions().state_at(&hub.key, hub.head()).await?.jobs;
         known.find(&request.job_id).map(JobDetails::new).ok_or_else(not_found)

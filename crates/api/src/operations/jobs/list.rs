@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::JobSummary;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, invalid, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, invalid, schema};
 
 pub struct ListJobs;
 
@@ -34,10 +34,10 @@ impl Operation for ListJobs {
         name: "job.list",
         aliases: &["list_jobs"],
         id: "listJobs",
-        group: Group::Jobs,
-        method: Method::Get,
+        group: OperationGroup::Jobs,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/jobs",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The jobs.")],
@@ -47,7 +47,7 @@ impl Operation for ListJobs {
     type Request = ListJobsRequest;
     type Response = JobList;
 
-    async fn run(context: &Context, request: ListJobsRequest) -> Result<JobList, ApiError> {
+    async fn run(context: &RequestContext, request: ListJobsRequest) -> Result<JobList, ApiError> {
         let wanted = request.status.as_deref().map(status).transpose()?;
         let hub = context.hub(&request.session_id).await?;
         let known = context.services().sessions().state_at(&hub.key, hub.head()).await?.jobs;

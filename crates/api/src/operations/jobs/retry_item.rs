@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{refuse_own_jobs, refused};
 use crate::append::append_events;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct RetryJobItem;
 
@@ -48,10 +48,10 @@ impl Operation for RetryJobItem {
         name: "job.retry_item",
         aliases: &["retry_job_item"],
         id: "retryJobItem",
-        group: Group::Jobs,
-        method: Method::Post,
+        group: OperationGroup::Jobs,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/jobs/{job}/items/{item}/retry",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStoredWithEvents,
         statuses: &[(200, "The next attempt began.")],
@@ -61,7 +61,7 @@ impl Operation for RetryJobItem {
     type Request = RetryJobItemRequest;
     type Response = RetriedJobItem;
 
-    async fn run(context: &Context, request: RetryJobItemRequest) -> Result<RetriedJobItem, ApiError> {
+    async fn run(context: &RequestContext, request: RetryJobItemRequest) -> Result<RetriedJobItem, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let _lock = hub.task_commands.lock().await;

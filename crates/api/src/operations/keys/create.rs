@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{KeyDescription, is_operator};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, KeyRequest, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyRequest, KeyScope, RequestContext, schema};
 
 const MAX_LABEL: usize = 200;
 
@@ -19,7 +19,7 @@ pub struct CreateKey;
 pub struct CreateKeyRequest {
     /// What the key may do.
     #[schemars(length(min = 1))]
-    scopes: Vec<Scope>,
+    scopes: Vec<KeyScope>,
     /// A note for people.
     #[schemars(length(max = 200), regex(pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"))]
     label: Option<String>,
@@ -35,10 +35,10 @@ impl Operation for CreateKey {
         name: "key.create",
         aliases: &[],
         id: "createKey",
-        group: Group::Keys,
-        method: Method::Post,
+        group: OperationGroup::Keys,
+        method: HttpMethod::Post,
         path: "/v1/keys",
-        scope: Scope::Admin,
+        scope: KeyScope::Admin,
         pages: false,
         repeats: Repeats::DoneAgain,
         statuses: &[(201, "The only answer that shows the key's text.")],
@@ -48,14 +48,14 @@ impl Operation for CreateKey {
     type Request = CreateKeyRequest;
     type Response = KeyDescription;
 
-    async fn run(context: &Context, request: CreateKeyRequest) -> Result<KeyDescription, ApiError> {
+    async fn run(context: &RequestContext, request: CreateKeyRequest) -> Result<KeyDescription, ApiError> {
         let request = key_request(context, request)?;
         let key = context.services().keys().create(request).await?;
         Ok(KeyDescription { key: Some(key.text), ..KeyDescription::new(key.stored) })
     }
 }
 
-fn key_request(context: &Context, request: CreateKeyRequest) -> Result<KeyRequest, ApiError> {
+fn key_request(context: &RequestContext, request: CreateKeyRequest) -> Result<KeyRequest, ApiError> {
     let CreateKeyRequest { mut scopes, label, tenant, expires_in_seconds } = request;
     if scopes.is_empty() {
         let detail = "`scopes` is empty; give at least one of read, write, approve, admin";

@@ -3,9 +3,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{KeyDescription, is_operator, operator_only};
-use crate::operation::{About, Group, Method, Operation, Repeats};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
 use crate::operations::tenants::TenantFilter;
-use crate::{ApiError, Context, Scope, schema};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ListKeys;
 
@@ -29,10 +29,10 @@ impl Operation for ListKeys {
         name: "key.list",
         aliases: &[],
         id: "listKeys",
-        group: Group::Keys,
-        method: Method::Get,
+        group: OperationGroup::Keys,
+        method: HttpMethod::Get,
         path: "/v1/keys",
-        scope: Scope::Admin,
+        scope: KeyScope::Admin,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "Every key, revoked ones too.")],
@@ -42,7 +42,7 @@ impl Operation for ListKeys {
     type Request = ListKeysRequest;
     type Response = KeyList;
 
-    async fn run(context: &Context, request: ListKeysRequest) -> Result<KeyList, ApiError> {
+    async fn run(context: &RequestContext, request: ListKeysRequest) -> Result<KeyList, ApiError> {
         let (own, filter) = (context.identity().tenant(), TenantFilter::parse(request.tenant.as_deref())?);
         let tenant = match filter {
             TenantFilter::Own => Some(own.clone()),

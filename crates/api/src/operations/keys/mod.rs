@@ -18,7 +18,7 @@ pub use list::{KeyList, ListKeys};
 pub use revoke::{RevokeKey, RevokedKey};
 pub use rotate::RotateKey;
 
-use crate::{ApiError, Context, Identity, Scope, not_found};
+use crate::{ApiError, Identity, KeyScope, RequestContext, not_found};
 
 /// An API key without its secret. All times are in milliseconds since 1970.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -27,7 +27,7 @@ use crate::{ApiError, Context, Identity, Scope, not_found};
 pub struct KeyDescription {
     key_id: KeyId,
     tenant: TenantId,
-    #[schemars(with = "Vec<Scope>")]
+    #[schemars(with = "Vec<KeyScope>")]
     scopes: Vec<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     label: String,
@@ -67,7 +67,7 @@ impl KeyDescription {
 /// Whether the caller manages the keys of every tenant.
 pub(super) fn is_operator(identity: &Identity) -> bool {
     let everybody = seeded::is_on(Bug::EveryAdminSeesAllKeys);
-    identity.has(Scope::Admin) && (everybody || identity.tenant().as_str() == DEFAULT_TENANT)
+    identity.has(KeyScope::Admin) && (everybody || identity.tenant().as_str() == DEFAULT_TENANT)
 }
 
 pub(super) fn operator_only() -> ApiError {
@@ -76,7 +76,7 @@ pub(super) fn operator_only() -> ApiError {
 }
 
 /// The key of this id, if the caller may manage it. A malformed id, an absent key and another's answer alike.
-fn managed_key(context: &Context, id: &str) -> Result<KeyId, ApiError> {
+fn managed_key(context: &RequestContext, id: &str) -> Result<KeyId, ApiError> {
     let identity = context.identity();
     let id = KeyId::new(id).map_err(|_| not_found())?;
     let tenant = context.services().keys().tenant_of(&id).ok_or_else(not_found)?;

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::managed_key;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct RevokeKey;
 
@@ -27,10 +27,10 @@ impl Operation for RevokeKey {
         name: "key.revoke",
         aliases: &[],
         id: "revokeKey",
-        group: Group::Keys,
-        method: Method::Delete,
+        group: OperationGroup::Keys,
+        method: HttpMethod::Delete,
         path: "/v1/keys/{key}",
-        scope: Scope::Admin,
+        scope: KeyScope::Admin,
         pages: false,
         repeats: Repeats::DoneAgain,
         statuses: &[(204, "The key opens nothing from now on.")],
@@ -40,7 +40,7 @@ impl Operation for RevokeKey {
     type Request = RevokeKeyRequest;
     type Response = RevokedKey;
 
-    async fn run(context: &Context, request: RevokeKeyRequest) -> Result<RevokedKey, ApiError> {
+    async fn run(context: &RequestContext, request: RevokeKeyRequest) -> Result<RevokedKey, ApiError> {
         let id = managed_key(context, &request.key_id)?;
         match context.services().keys().revoke(&id).await? {
             true => Ok(RevokedKey {}),

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{KeyDescription, managed_key};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, invalid, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, invalid, schema};
 
 const DAY: u64 = 24 * 60 * 60;
 const MAX_OVERLAP: u64 = 30 * DAY;
@@ -33,10 +33,10 @@ impl Operation for RotateKey {
         name: "key.rotate",
         aliases: &[],
         id: "rotateKey",
-        group: Group::Keys,
-        method: Method::Post,
+        group: OperationGroup::Keys,
+        method: HttpMethod::Post,
         path: "/v1/keys/{key}/rotate",
-        scope: Scope::Admin,
+        scope: KeyScope::Admin,
         pages: false,
         repeats: Repeats::DoneAgain,
         statuses: &[(
@@ -49,7 +49,7 @@ impl Operation for RotateKey {
     type Request = RotateKeyRequest;
     type Response = KeyDescription;
 
-    async fn run(context: &Context, request: RotateKeyRequest) -> Result<KeyDescription, ApiError> {
+    async fn run(context: &RequestContext, request: RotateKeyRequest) -> Result<KeyDescription, ApiError> {
         let id = managed_key(context, &request.key_id)?;
         let overlap = request.overlap_seconds.unwrap_or(DAY);
         if overlap > MAX_OVERLAP {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::MAX_WRITE;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct GetEnvironment;
 
@@ -48,10 +48,10 @@ impl Operation for GetEnvironment {
         name: "environment.get",
         aliases: &["get_execution_environment"],
         id: "getEnvironment",
-        group: Group::Processes,
-        method: Method::Get,
+        group: OperationGroup::Processes,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/environment",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The execution environment.")],
@@ -61,7 +61,7 @@ impl Operation for GetEnvironment {
     type Request = GetEnvironmentRequest;
     type Response = Environment;
 
-    async fn run(context: &Context, request: GetEnvironmentRequest) -> Result<Environment, ApiError> {
+    async fn run(context: &RequestContext, request: GetEnvironmentRequest) -> Result<Environment, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let state = context.services().sessions().state_at(&hub.key, hub.head()).await?;
         let known = read_model::read_models(&state).execution_environment_snapshot;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::processes_of;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct GetProcess;
 
@@ -26,10 +26,10 @@ impl Operation for GetProcess {
         name: "process.get",
         aliases: &[],
         id: "getProcess",
-        group: Group::Processes,
-        method: Method::Get,
+        group: OperationGroup::Processes,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/processes/{process}",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The process.")],
@@ -39,7 +39,7 @@ impl Operation for GetProcess {
     type Request = GetProcessRequest;
     type Response = Process;
 
-    async fn run(context: &Context, request: GetProcessRequest) -> Result<Process, ApiError> {
+    async fn run(context: &RequestContext, request: GetProcessRequest) -> Result<Process, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let mut known = processes_of(context.services(), &hub).await?.processes.into_iter();
         known.find(|known| known.process_id == request.process_id).ok_or_else(not_found)

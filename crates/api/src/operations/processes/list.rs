@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ProcessList, processes_of};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ListProcesses;
 
@@ -22,10 +22,10 @@ impl Operation for ListProcesses {
         name: "process.list",
         aliases: &[],
         id: "listProcesses",
-        group: Group::Processes,
-        method: Method::Get,
+        group: OperationGroup::Processes,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/processes",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The newest processes.")],
@@ -35,7 +35,7 @@ impl Operation for ListProcesses {
     type Request = ListProcessesRequest;
     type Response = ProcessList;
 
-    async fn run(context: &Context, request: ListProcessesRequest) -> Result<ProcessList, ApiError> {
+    async fn run(context: &RequestContext, request: ListProcessesRequest) -> Result<ProcessList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         processes_of(context.services(), &hub).await
     }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::process_id;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct TerminateProcess;
 
@@ -41,10 +41,10 @@ impl Operation for TerminateProcess {
         name: "process.terminate",
         aliases: &["terminate_process"],
         id: "terminateProcess",
-        group: Group::Processes,
-        method: Method::Post,
+        group: OperationGroup::Processes,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/processes/{process}/terminate",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(200, "Its end is durable.")],
@@ -54,7 +54,10 @@ impl Operation for TerminateProcess {
     type Request = TerminateProcessRequest;
     type Response = EndedProcess;
 
-    async fn run(context: &Context, request: TerminateProcessRequest) -> Result<EndedProcess, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: TerminateProcessRequest,
+    ) -> Result<EndedProcess, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let process = process_id(&request.process_id)?;
         let terminate = Terminate { by: context.identity().key_id().to_string(), reason: request.reason };

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_WRITE, process_id};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, invalid, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, invalid, schema};
 
 pub struct WriteProcessStdin;
 
@@ -45,10 +45,10 @@ impl Operation for WriteProcessStdin {
         name: "process.write",
         aliases: &["write_process_stdin"],
         id: "writeProcessStdin",
-        group: Group::Processes,
-        method: Method::Post,
+        group: OperationGroup::Processes,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/processes/{process}/stdin",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The write is durable.")],
@@ -58,7 +58,10 @@ impl Operation for WriteProcessStdin {
     type Request = WriteProcessStdinRequest;
     type Response = ProcessWritten;
 
-    async fn run(context: &Context, request: WriteProcessStdinRequest) -> Result<ProcessWritten, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: WriteProcessStdinRequest,
+    ) -> Result<ProcessWritten, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let WriteProcessStdinRequest { text, secret, end_of_input, .. } = request;
         check_text(&text, end_of_input)?;

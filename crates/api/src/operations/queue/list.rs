@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::QueuedTurns;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct ListQueue;
 
@@ -24,10 +24,10 @@ impl Operation for ListQueue {
         name: "queue.list",
         aliases: &[],
         id: "listQueue",
-        group: Group::Turns,
-        method: Method::Get,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/queue",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The queue, first what starts next.")],
@@ -37,7 +37,7 @@ impl Operation for ListQueue {
     type Request = ListQueueRequest;
     type Response = QueuedTurns;
 
-    async fn run(context: &Context, request: ListQueueRequest) -> Result<QueuedTurns, ApiError> {
+    async fn run(context: &RequestContext, request: ListQueueRequest) -> Result<QueuedTurns, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let queue = services.runner().queue(&hub.key, request.thread_id.as_ref()).await;

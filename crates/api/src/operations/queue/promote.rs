@@ -3,9 +3,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::QueuedTurns;
-use crate::operation::{About, Group, Method, Operation, Repeats};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
 use crate::operations::turns::turn_id;
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct PromoteQueuedTurn;
 
@@ -26,10 +26,10 @@ impl Operation for PromoteQueuedTurn {
         name: "queue.promote",
         aliases: &["promote_queued_turn"],
         id: "promoteQueuedTurn",
-        group: Group::Turns,
-        method: Method::Post,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/queue/{turn}/promote",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(200, "The queue as it is now.")],
@@ -39,7 +39,10 @@ impl Operation for PromoteQueuedTurn {
     type Request = PromoteQueuedTurnRequest;
     type Response = QueuedTurns;
 
-    async fn run(context: &Context, request: PromoteQueuedTurnRequest) -> Result<QueuedTurns, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: PromoteQueuedTurnRequest,
+    ) -> Result<QueuedTurns, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, turn) = (context.services(), turn_id(&request.turn_id)?);
         let queue = services.runner().idempotent(context.request_key()).promote(&hub.key, &turn).await;

@@ -2,9 +2,9 @@ use riverrun_event::ErrorCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
 use crate::operations::turns::{CancelledTurn, turn_id};
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct RemoveQueuedTurn;
 
@@ -27,10 +27,10 @@ impl Operation for RemoveQueuedTurn {
         name: "queue.remove",
         aliases: &["remove_queued_turn"],
         id: "removeQueuedTurn",
-        group: Group::Turns,
-        method: Method::Delete,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Delete,
         path: "/v1/sessions/{session}/queue/{turn}",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(200, "The turn is cancelled.")],
@@ -40,7 +40,10 @@ impl Operation for RemoveQueuedTurn {
     type Request = RemoveQueuedTurnRequest;
     type Response = CancelledTurn;
 
-    async fn run(context: &Context, request: RemoveQueuedTurnRequest) -> Result<CancelledTurn, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: RemoveQueuedTurnRequest,
+    ) -> Result<CancelledTurn, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, turn) = (context.services(), turn_id(&request.turn_id)?);
         let removed = services.runner().idempotent(context.request_key()).unqueue(&hub.key, &turn).await;

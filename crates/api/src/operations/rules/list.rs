@@ -3,8 +3,8 @@ use riverrun_runner::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct ListRules;
 
@@ -30,10 +30,10 @@ impl Operation for ListRules {
         name: "rule.list",
         aliases: &[],
         id: "listRules",
-        group: Group::Actions,
-        method: Method::Get,
+        group: OperationGroup::Actions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/rules",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The rules.")],
@@ -43,7 +43,7 @@ impl Operation for ListRules {
     type Request = ListRulesRequest;
     type Response = RuleList;
 
-    async fn run(context: &Context, request: ListRulesRequest) -> Result<RuleList, ApiError> {
+    async fn run(context: &RequestContext, request: ListRulesRequest) -> Result<RuleList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let rules = services.answered(RunnerCommand::Rule, services.runner().rules(&hub.key).await)?;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::cursor_after;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, schema};
 
 pub struct RevokeRule;
 
@@ -35,10 +35,10 @@ impl Operation for RevokeRule {
         name: "rule.revoke",
         aliases: &[],
         id: "revokeRule",
-        group: Group::Actions,
-        method: Method::Delete,
+        group: OperationGroup::Actions,
+        method: HttpMethod::Delete,
         path: "/v1/sessions/{session}/rules/{rule}",
-        scope: Scope::Approve,
+        scope: KeyScope::Approve,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(200, "The rule holds no longer.")],
@@ -48,7 +48,7 @@ impl Operation for RevokeRule {
     type Request = RevokeRuleRequest;
     type Response = RevokedRule;
 
-    async fn run(context: &Context, request: RevokeRuleRequest) -> Result<RevokedRule, ApiError> {
+    async fn run(context: &RequestContext, request: RevokeRuleRequest) -> Result<RevokedRule, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let revoked_by = Some(context.identity().key_id().as_str().to_owned());

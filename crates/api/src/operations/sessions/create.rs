@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{SessionView, create_session};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct CreateSession;
 
@@ -58,10 +58,10 @@ impl Operation for CreateSession {
         name: "session.create",
         aliases: &[],
         id: "createSession",
-        group: Group::Sessions,
-        method: Method::Post,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Post,
         path: "/v1/sessions",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(201, "The session is durable."), (200, "The session existed with the same contents.")],
@@ -76,7 +76,10 @@ impl Operation for CreateSession {
     type Request = CreateSessionRequest;
     type Response = CreatedSession;
 
-    async fn run(context: &Context, mut request: CreateSessionRequest) -> Result<CreatedSession, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        mut request: CreateSessionRequest,
+    ) -> Result<CreatedSession, ApiError> {
         // The id follows from the idempotency key, so that the same request finds its session again after a crash.
         if let (None, Some(id)) = (&request.session_id, context.once().id()) {
             request.session_id = Some(SessionId::from_bytes(id));

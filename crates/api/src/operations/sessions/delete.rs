@@ -5,8 +5,8 @@ use riverrun_session::Hub;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, Services, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, Services, not_found, schema};
 
 pub struct DeleteSession;
 
@@ -30,10 +30,10 @@ impl Operation for DeleteSession {
         name: "session.delete",
         aliases: &[],
         id: "deleteSession",
-        group: Group::Sessions,
-        method: Method::Delete,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Delete,
         path: "/v1/sessions/{session}",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         // Once more answers that the session was deleted. Nothing about it is stored beside that.
         repeats: Repeats::Harmless,
@@ -44,7 +44,10 @@ impl Operation for DeleteSession {
     type Request = DeleteSessionRequest;
     type Response = DeletedSession;
 
-    async fn run(context: &Context, request: DeleteSessionRequest) -> Result<DeletedSession, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: DeleteSessionRequest,
+    ) -> Result<DeletedSession, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         delete_session(context.services(), &hub).await?;
         Ok(DeletedSession {})

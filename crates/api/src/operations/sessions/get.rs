@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::SessionView;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct GetSession;
 
@@ -22,10 +22,10 @@ impl Operation for GetSession {
         name: "session.get",
         aliases: &["get_session"],
         id: "getSession",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The session.")],
@@ -35,7 +35,7 @@ impl Operation for GetSession {
     type Request = GetSessionRequest;
     type Response = SessionView;
 
-    async fn run(context: &Context, request: GetSessionRequest) -> Result<SessionView, ApiError> {
+    async fn run(context: &RequestContext, request: GetSessionRequest) -> Result<SessionView, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let record = context.services().log().session(&hub.key).await?.ok_or_else(not_found)?;
         Ok(SessionView::new(record))

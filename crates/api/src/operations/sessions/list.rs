@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SessionView;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, page_request, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, page_request, schema};
 
 pub struct ListSessions;
 
@@ -44,10 +44,10 @@ impl Operation for ListSessions {
         name: "session.list",
         aliases: &[],
         id: "listSessions",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "/v1/sessions",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "One page.")],
@@ -57,7 +57,7 @@ impl Operation for ListSessions {
     type Request = ListSessionsRequest;
     type Response = SessionPage;
 
-    async fn run(context: &Context, request: ListSessionsRequest) -> Result<SessionPage, ApiError> {
+    async fn run(context: &RequestContext, request: ListSessionsRequest) -> Result<SessionPage, ApiError> {
         let page = page_request(request.limit, request.cursor)?;
         context.identity().require_all_sessions()?;
         // The server's own session is listed only if its tag is asked for.

@@ -7,8 +7,8 @@ use riverrun_session::{Hub, check_origin, event_time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, LogPosition, Scope, Services, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, LogPosition, RequestContext, Services, not_found, schema};
 
 pub struct GetState;
 
@@ -74,10 +74,10 @@ impl Operation for GetState {
         name: "session.state",
         aliases: &[],
         id: "getState",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/state",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The state.")],
@@ -87,7 +87,7 @@ impl Operation for GetState {
     type Request = GetStateRequest;
     type Response = StateView;
 
-    async fn run(context: &Context, request: GetStateRequest) -> Result<StateView, ApiError> {
+    async fn run(context: &RequestContext, request: GetStateRequest) -> Result<StateView, ApiError> {
         let at = request.at.map(|at| at.cursor("at")).transpose()?;
         let hub = context.hub(&request.session_id).await?;
         if let Some(at) = &at {

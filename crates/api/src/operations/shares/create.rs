@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ShareView, create_share};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct CreateShare;
 
@@ -30,10 +30,10 @@ impl Operation for CreateShare {
         name: "share.create",
         aliases: &[],
         id: "createShare",
-        group: Group::Sharing,
-        method: Method::Post,
+        group: OperationGroup::Sharing,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/shares",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(201, "The share.")],
@@ -43,7 +43,7 @@ impl Operation for CreateShare {
     type Request = CreateShareRequest;
     type Response = ShareView;
 
-    async fn run(context: &Context, request: CreateShareRequest) -> Result<ShareView, ApiError> {
+    async fn run(context: &RequestContext, request: CreateShareRequest) -> Result<ShareView, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let share = create_share(services, &hub, request.title, request.expires_in).await?;

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::ShareView;
 use super::link::share_of_session;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct GetShare;
 
@@ -25,10 +25,10 @@ impl Operation for GetShare {
         name: "share.get",
         aliases: &[],
         id: "getShare",
-        group: Group::Sharing,
-        method: Method::Get,
+        group: OperationGroup::Sharing,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/shares/{share}",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The share.")],
@@ -38,7 +38,7 @@ impl Operation for GetShare {
     type Request = GetShareRequest;
     type Response = ShareView;
 
-    async fn run(context: &Context, request: GetShareRequest) -> Result<ShareView, ApiError> {
+    async fn run(context: &RequestContext, request: GetShareRequest) -> Result<ShareView, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let share = share_of_session(context.services(), &hub, &request.share_id).await?;
         Ok(ShareView::new(context.services(), context.base_url(), share))

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ShareView;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ListShares;
 
@@ -28,11 +28,11 @@ impl Operation for ListShares {
         name: "share.list",
         aliases: &[],
         id: "listShares",
-        group: Group::Sharing,
-        method: Method::Get,
+        group: OperationGroup::Sharing,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/shares",
         // A link is the right to read, so listing links takes the right to create them.
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The shares.")],
@@ -42,7 +42,7 @@ impl Operation for ListShares {
     type Request = ListSharesRequest;
     type Response = ShareList;
 
-    async fn run(context: &Context, request: ListSharesRequest) -> Result<ShareList, ApiError> {
+    async fn run(context: &RequestContext, request: ListSharesRequest) -> Result<ShareList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let shares = services.log().shares(&hub.key).await?.into_iter();

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::ShareView;
 use super::link::{now, share_of_session};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct RevokeShare;
 
@@ -28,10 +28,10 @@ impl Operation for RevokeShare {
         name: "share.revoke",
         aliases: &[],
         id: "revokeShare",
-        group: Group::Sharing,
-        method: Method::Delete,
+        group: OperationGroup::Sharing,
+        method: HttpMethod::Delete,
         path: "/v1/sessions/{session}/shares/{share}",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(204, "It works no longer.")],
@@ -42,7 +42,7 @@ impl Operation for RevokeShare {
     /// JSON-RPC answers the share; HTTP answers 204, which has no body.
     type Response = ShareView;
 
-    async fn run(context: &Context, request: RevokeShareRequest) -> Result<ShareView, ApiError> {
+    async fn run(context: &RequestContext, request: RevokeShareRequest) -> Result<ShareView, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let services = context.services();
         let share = share_of_session(services, &hub, &request.share_id).await?;

@@ -4,8 +4,8 @@ use riverrun_session::Hub;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, Services, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, Services, not_found, schema};
 
 const CANCELLING: &str = "cancelling";
 
@@ -50,10 +50,10 @@ impl Operation for CloseSubagent {
         name: "subagent.close",
         aliases: &["close_subagent"],
         id: "closeSubagent",
-        group: Group::Subagents,
-        method: Method::Post,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/subagents/{task}/close",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The sub-agent ends."), (200, "It had ended before.")],
@@ -63,7 +63,10 @@ impl Operation for CloseSubagent {
     type Request = CloseSubagentRequest;
     type Response = ClosedSubagent;
 
-    async fn run(context: &Context, request: CloseSubagentRequest) -> Result<ClosedSubagent, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: CloseSubagentRequest,
+    ) -> Result<ClosedSubagent, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let CloseSubagentRequest { subagent_id, reason, .. } = request;
         close_subagent(context.services(), &hub, &subagent_id, reason, context.request_key()).await

@@ -2,8 +2,8 @@ use riverrun_event::{ErrorCode, Input, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, check_blobs, check_input, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, check_blobs, check_input, not_found, schema};
 
 pub struct SendSubagentInput;
 
@@ -35,10 +35,10 @@ impl Operation for SendSubagentInput {
         name: "subagent.input",
         aliases: &["send_subagent_input"],
         id: "sendSubagentInput",
-        group: Group::Subagents,
-        method: Method::Post,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/subagents/{task}/input",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The input is durable.")],
@@ -49,7 +49,7 @@ impl Operation for SendSubagentInput {
     type Response = SubagentReference;
 
     async fn run(
-        context: &Context,
+        context: &RequestContext,
         request: SendSubagentInputRequest,
     ) -> Result<SubagentReference, ApiError> {
         let hub = context.hub(&request.session_id).await?;

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::SubagentList;
 use super::read::{list, wait_for};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ListSubagents;
 
@@ -28,10 +28,10 @@ impl Operation for ListSubagents {
         name: "subagent.list",
         aliases: &["list_subagents"],
         id: "listSubagents",
-        group: Group::Subagents,
-        method: Method::Get,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Get,
         path: "/v1/sessions/{session}/subagents",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The sub-agents.")],
@@ -41,7 +41,7 @@ impl Operation for ListSubagents {
     type Request = ListSubagentsRequest;
     type Response = SubagentList;
 
-    async fn run(context: &Context, request: ListSubagentsRequest) -> Result<SubagentList, ApiError> {
+    async fn run(context: &RequestContext, request: ListSubagentsRequest) -> Result<SubagentList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         match request.wait {
             Some(seconds) => wait_for(context.services(), &hub, &[], ("wait", seconds)).await,

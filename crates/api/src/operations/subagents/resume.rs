@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::SubagentState;
 use super::read::find;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct ResumeSubagent;
 
@@ -28,10 +28,10 @@ impl Operation for ResumeSubagent {
         name: "subagent.resume",
         aliases: &["resume_subagent"],
         id: "resumeSubagent",
-        group: Group::Subagents,
-        method: Method::Get,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Get,
         path: "",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The sub-agent.")],
@@ -41,7 +41,10 @@ impl Operation for ResumeSubagent {
     type Request = ResumeSubagentRequest;
     type Response = SubagentState;
 
-    async fn run(context: &Context, request: ResumeSubagentRequest) -> Result<SubagentState, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: ResumeSubagentRequest,
+    ) -> Result<SubagentState, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         find(context.services(), &hub, &request.subagent_id).await
     }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::cursor_after;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, check_input, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, check_input, schema};
 
 pub struct SpawnSubagent;
 
@@ -48,10 +48,10 @@ impl Operation for SpawnSubagent {
         name: "subagent.spawn",
         aliases: &["spawn_subagent"],
         id: "spawnSubagent",
-        group: Group::Subagents,
-        method: Method::Post,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/subagents",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: false,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The sub-agent is durable and works.")],
@@ -66,7 +66,10 @@ impl Operation for SpawnSubagent {
     type Request = SpawnSubagentRequest;
     type Response = SpawnedSubagent;
 
-    async fn run(context: &Context, request: SpawnSubagentRequest) -> Result<SpawnedSubagent, ApiError> {
+    async fn run(
+        context: &RequestContext,
+        request: SpawnSubagentRequest,
+    ) -> Result<SpawnedSubagent, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let SpawnSubagentRequest { parent_task_id, agent, input, .. } = request;
         let services = context.services();

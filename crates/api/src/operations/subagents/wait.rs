@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::SubagentList;
 use super::read::wait_for;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 pub struct WaitSubagents;
 
@@ -36,10 +36,10 @@ impl Operation for WaitSubagents {
         name: "subagent.wait",
         aliases: &["wait_subagents"],
         id: "waitSubagents",
-        group: Group::Subagents,
-        method: Method::Get,
+        group: OperationGroup::Subagents,
+        method: HttpMethod::Get,
         path: "",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The sub-agents.")],
@@ -49,7 +49,7 @@ impl Operation for WaitSubagents {
     type Request = WaitSubagentsRequest;
     type Response = SubagentList;
 
-    async fn run(context: &Context, request: WaitSubagentsRequest) -> Result<SubagentList, ApiError> {
+    async fn run(context: &RequestContext, request: WaitSubagentsRequest) -> Result<SubagentList, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let wait = ("timeoutSeconds", request.timeout_seconds);
         wait_for(context.services(), &hub, &request.subagent_ids, wait).await

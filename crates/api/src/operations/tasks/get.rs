@@ -7,8 +7,8 @@ use riverrun_session::{Hub, TaskPlace};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Identity, Scope, Services, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, Identity, KeyScope, RequestContext, Services, not_found, schema};
 
 pub struct GetTask;
 
@@ -79,10 +79,10 @@ impl Operation for GetTask {
         name: "task.get",
         aliases: &["get_task"],
         id: "getTask",
-        group: Group::Tasks,
-        method: Method::Get,
+        group: OperationGroup::Tasks,
+        method: HttpMethod::Get,
         path: "/v1/tasks/{task}",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The task.")],
@@ -92,7 +92,7 @@ impl Operation for GetTask {
     type Request = GetTaskRequest;
     type Response = TaskObject;
 
-    async fn run(context: &Context, request: GetTaskRequest) -> Result<TaskObject, ApiError> {
+    async fn run(context: &RequestContext, request: GetTaskRequest) -> Result<TaskObject, ApiError> {
         let (services, unit) = (context.services(), request.index_unit.into());
         let id = TaskId::new(&request.task_id).map_err(|_| not_found())?;
         let hub = match request.session_id {

@@ -1,7 +1,7 @@
 use riverrun_event::{ErrorCode, TenantId};
 use riverrun_session::DEFAULT_TENANT;
 
-use crate::{ApiError, Identity, Scope, invalid};
+use crate::{ApiError, Identity, KeyScope, invalid};
 
 /// Whose objects are asked for.
 pub enum TenantFilter {
@@ -28,7 +28,7 @@ impl TenantFilter {
             Self::One(tenant) => Some(tenant),
             Self::All => None,
         };
-        identity.require(Scope::Admin)?;
+        identity.require(KeyScope::Admin)?;
         if identity.tenant().as_str() != DEFAULT_TENANT {
             let detail = "only an admin key of the default tenant sees other tenants";
             return Err(ApiError::new(ErrorCode::Forbidden, detail).field("tenant"));

@@ -2,9 +2,9 @@ use riverrun_event::{ErrorCode, TenantId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
 use crate::operations::keys::{is_operator, operator_only};
-use crate::{ApiError, Context, Scope, TenantKeys};
+use crate::{ApiError, KeyScope, RequestContext, TenantKeys};
 
 pub struct ListTenants;
 
@@ -36,10 +36,10 @@ impl Operation for ListTenants {
         name: "tenant.list",
         aliases: &[],
         id: "listTenants",
-        group: Group::Keys,
-        method: Method::Get,
+        group: OperationGroup::Keys,
+        method: HttpMethod::Get,
         path: "/v1/tenants",
-        scope: Scope::Admin,
+        scope: KeyScope::Admin,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "Every tenant, in order of name.")],
@@ -49,7 +49,7 @@ impl Operation for ListTenants {
     type Request = ListTenantsRequest;
     type Response = TenantList;
 
-    async fn run(context: &Context, _: ListTenantsRequest) -> Result<TenantList, ApiError> {
+    async fn run(context: &RequestContext, _: ListTenantsRequest) -> Result<TenantList, ApiError> {
         if !is_operator(context.identity()) {
             return Err(operator_only());
         }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TenantFilter;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, schema};
 
 /// The most sessions that a plan lists.
 const MAX_SESSIONS: usize = 1_000;
@@ -56,10 +56,10 @@ impl Operation for GetRetention {
         name: "retention.get",
         aliases: &[],
         id: "getRetention",
-        group: Group::Operations,
-        method: Method::Get,
+        group: OperationGroup::Operations,
+        method: HttpMethod::Get,
         path: "/v1/retention",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The finished sessions whose events are deleted next.")],
@@ -69,7 +69,7 @@ impl Operation for GetRetention {
     type Request = GetRetentionRequest;
     type Response = RetentionPlan;
 
-    async fn run(context: &Context, request: GetRetentionRequest) -> Result<RetentionPlan, ApiError> {
+    async fn run(context: &RequestContext, request: GetRetentionRequest) -> Result<RetentionPlan, ApiError> {
         let tenant = TenantFilter::parse(request.tenant.as_deref())?.allowed(context.identity())?;
         let services = context.services();
         let wall = u64::try_from(services.now().millis()).unwrap_or(0);

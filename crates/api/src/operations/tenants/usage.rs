@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TenantFilter;
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, QuotaFigure, Scope, Services, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, QuotaFigure, RequestContext, Services, schema};
 
 pub struct GetUsage;
 
@@ -56,10 +56,10 @@ impl Operation for GetUsage {
         name: "usage.get",
         aliases: &[],
         id: "getUsage",
-        group: Group::Operations,
-        method: Method::Get,
+        group: OperationGroup::Operations,
+        method: HttpMethod::Get,
         path: "/v1/usage",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: false,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The figures.")],
@@ -69,7 +69,7 @@ impl Operation for GetUsage {
     type Request = GetUsageRequest;
     type Response = UsageFigures;
 
-    async fn run(context: &Context, request: GetUsageRequest) -> Result<UsageFigures, ApiError> {
+    async fn run(context: &RequestContext, request: GetUsageRequest) -> Result<UsageFigures, ApiError> {
         let tenant = TenantFilter::parse(request.tenant.as_deref())?.allowed(context.identity())?;
         let services = context.services();
         let mut found = services.log().usage(tenant.as_ref()).await?;

@@ -5,8 +5,8 @@ use riverrun_fold::read_model::{self, ThreadRead};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, not_found, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, not_found, schema};
 
 pub struct GetThread;
 
@@ -72,10 +72,10 @@ impl Operation for GetThread {
         name: "thread.get",
         aliases: &["resume_thread", "get_thread_read"],
         id: "getThread",
-        group: Group::Sessions,
-        method: Method::Get,
+        group: OperationGroup::Sessions,
+        method: HttpMethod::Get,
         path: "",
-        scope: Scope::Read,
+        scope: KeyScope::Read,
         pages: true,
         repeats: Repeats::Harmless,
         statuses: &[(200, "The thread.")],
@@ -85,7 +85,7 @@ impl Operation for GetThread {
     type Request = GetThreadRequest;
     type Response = ThreadView;
 
-    async fn run(context: &Context, request: GetThreadRequest) -> Result<ThreadView, ApiError> {
+    async fn run(context: &RequestContext, request: GetThreadRequest) -> Result<ThreadView, ApiError> {
         let wanted = request.thread_id.as_ref().map_or("main", ThreadId::as_str);
         let hub = context.hub(&request.session_id).await?;
         let state = context.services().sessions().state_at(&hub.key, hub.head()).await?;

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CancelledTurn, turn_id};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, Services, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, Services, schema};
 
 pub struct CancelTurn;
 
@@ -33,10 +33,10 @@ impl Operation for CancelTurn {
         name: "turn.cancel",
         aliases: &["interrupt_turn"],
         id: "cancelTurn",
-        group: Group::Turns,
-        method: Method::Post,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/turns/{turn}/cancel",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The turn ends."), (200, "It had ended before.")],
@@ -46,7 +46,7 @@ impl Operation for CancelTurn {
     type Request = CancelTurnRequest;
     type Response = CancelledTurn;
 
-    async fn run(context: &Context, request: CancelTurnRequest) -> Result<CancelledTurn, ApiError> {
+    async fn run(context: &RequestContext, request: CancelTurnRequest) -> Result<CancelledTurn, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, turn) = (context.services(), turn_id(&request.turn_id)?);
         cancel_turn(services, &hub, &turn, request.mode, request.reason, context.request_key()).await

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{SubmittedTurn, turn_id};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, Services, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, Services, schema};
 
 pub struct RetryTurn;
 
@@ -29,10 +29,10 @@ impl Operation for RetryTurn {
         name: "turn.retry",
         aliases: &[],
         id: "retryTurn",
-        group: Group::Turns,
-        method: Method::Post,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/turns/{turn}/retry",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The new run is durable.")],
@@ -42,7 +42,7 @@ impl Operation for RetryTurn {
     type Request = RetryTurnRequest;
     type Response = SubmittedTurn;
 
-    async fn run(context: &Context, request: RetryTurnRequest) -> Result<SubmittedTurn, ApiError> {
+    async fn run(context: &RequestContext, request: RetryTurnRequest) -> Result<SubmittedTurn, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, turn) = (context.services(), turn_id(&request.turn_id)?);
         retry_turn(services, &hub, &turn, context.request_key()).await

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{SubmittedTurn, turn_id};
-use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, RunnerCommand, Scope, check_blobs, check_input, schema};
+use crate::operation::{About, HttpMethod, Operation, OperationGroup, Repeats};
+use crate::{ApiError, KeyScope, RequestContext, RunnerCommand, check_blobs, check_input, schema};
 
 pub struct SteerTurn;
 
@@ -28,10 +28,10 @@ impl Operation for SteerTurn {
         name: "turn.steer",
         aliases: &[],
         id: "steerTurn",
-        group: Group::Turns,
-        method: Method::Post,
+        group: OperationGroup::Turns,
+        method: HttpMethod::Post,
         path: "/v1/sessions/{session}/turns/{turn}/steer",
-        scope: Scope::Write,
+        scope: KeyScope::Write,
         pages: true,
         repeats: Repeats::AnswerStored,
         statuses: &[(202, "The input is durable.")],
@@ -41,7 +41,7 @@ impl Operation for SteerTurn {
     type Request = SteerTurnRequest;
     type Response = SubmittedTurn;
 
-    async fn run(context: &Context, request: SteerTurnRequest) -> Result<SubmittedTurn, ApiError> {
+    async fn run(context: &RequestContext, request: SteerTurnRequest) -> Result<SubmittedTurn, ApiError> {
         let hub = context.hub(&request.session_id).await?;
         let (services, turn) = (context.services(), turn_id(&request.turn_id)?);
         check_input(services, &request.input)?;

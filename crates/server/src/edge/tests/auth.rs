@@ -55,10 +55,10 @@ async fn a_scope_opens_only_its_own_doors() {
     let fixture = fixture().await;
     let doors = ["POST /v1/write", "POST /v1/approve", "GET /v1/keys"];
     for (scope, expected) in [
-        (Scope::Read, [403, 403, 403]),
-        (Scope::Write, [200, 403, 403]),
-        (Scope::Approve, [403, 200, 403]),
-        (Scope::Admin, [200, 200, 200]),
+        (KeyScope::Read, [403, 403, 403]),
+        (KeyScope::Write, [200, 403, 403]),
+        (KeyScope::Approve, [403, 200, 403]),
+        (KeyScope::Admin, [200, 200, 200]),
     ] {
         let key = fixture.key("default", &[scope], None).await.text;
         for (door, status) in doors.into_iter().zip(expected) {
@@ -71,7 +71,7 @@ async fn a_scope_opens_only_its_own_doors() {
 #[tokio::test]
 async fn a_revoked_key_ends_at_once_and_so_does_who_is_inside() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], None).await;
+    let key = fixture.key("default", &[KeyScope::Read], None).await;
     let caller = fixture.edge.authenticate_key(&key.text, None).expect("a good key");
     assert!(caller.is_live());
     let ended = tokio::spawn({
@@ -89,7 +89,7 @@ async fn a_revoked_key_ends_at_once_and_so_does_who_is_inside() {
 #[tokio::test]
 async fn a_key_revoked_elsewhere_ends_with_the_next_look_at_the_store() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], None).await;
+    let key = fixture.key("default", &[KeyScope::Read], None).await;
     let caller = fixture.edge.authenticate_key(&key.text, None).expect("a good key");
     assert_eq!(fixture.log.revoke_key(&key.stored.id, fixture.clock.now()).await, Ok(true));
     assert!(caller.is_live());
@@ -100,7 +100,7 @@ async fn a_key_revoked_elsewhere_ends_with_the_next_look_at_the_store() {
 #[tokio::test(start_paused = true)]
 async fn a_key_expires_by_the_clock() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], Some(Duration::from_secs(60))).await.text;
+    let key = fixture.key("default", &[KeyScope::Read], Some(Duration::from_secs(60))).await.text;
     let caller = fixture.edge.authenticate_key(&key, None).expect("a good key");
     fixture.clock.advance(Duration::from_secs(60));
     caller.ended().await;
@@ -117,7 +117,7 @@ async fn keys_are_made_listed_and_kept_apart_by_tenant() {
     assert!(made.body["key"].as_str().is_some_and(|key| key.starts_with("rr_")));
     assert_eq!(made.body["scopes"], serde_json::json!(["read", "write"]));
 
-    let foreign = fixture.key("other", &[Scope::Admin], None).await;
+    let foreign = fixture.key("other", &[KeyScope::Admin], None).await;
     let bearer = format!("Bearer {}", foreign.text);
     let as_foreign = [("authorization", bearer.as_str()), json];
     let listed = fixture.send("GET /v1/keys", &as_foreign, "").await;
@@ -166,7 +166,7 @@ async fn a_ticket_works_once_for_its_session_and_its_time() {
 #[tokio::test]
 async fn a_ticket_gives_no_more_than_its_key_has() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], None).await;
+    let key = fixture.key("default", &[KeyScope::Read], None).await;
     let bearer = format!("Bearer {}", key.text);
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     let more = fixture.send("POST /v1/tickets", &headers, r#"{"scope":"approve"}"#).await;

@@ -90,7 +90,7 @@ async fn preflights_are_answered_for_origins_that_a_credential_names() {
 #[tokio::test]
 async fn a_credential_has_no_more_scopes_than_its_key_and_opens_only_page_routes() {
     let fixture = fixture().await;
-    let reader = fixture.key("default", &[Scope::Read], None).await;
+    let reader = fixture.key("default", &[KeyScope::Read], None).await;
     let key = format!("Bearer {}", reader.text);
     let headers = [JSON, ("authorization", key.as_str())];
     for (body, code) in [
@@ -163,7 +163,7 @@ fn origin(fixture: &Fixture) -> PageOrigin {
 #[tokio::test]
 async fn it_ends_with_its_key_and_survives_a_restart_and_a_rotation() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], None).await;
+    let key = fixture.key("default", &[KeyScope::Read], None).await;
     let minted = mint(&fixture, &key.text, json!({})).await;
     let again = Keys::load(fixture.log.clone(), fixture.clock.clone()).await.expect("the log opens");
     let known = again.credentials().find_text(&minted.text).expect("it is stored");
@@ -179,7 +179,7 @@ async fn it_ends_with_its_key_and_survives_a_restart_and_a_rotation() {
 #[tokio::test]
 async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
     let fixture = fixture().await;
-    let key = fixture.key("default", &[Scope::Read], None).await;
+    let key = fixture.key("default", &[KeyScope::Read], None).await;
     let path = format!("POST /v1/keys/{}/rotate", key.stored.id);
     let rotated = fixture.send(&path, &[JSON], r#"{"overlapSeconds":10}"#).await;
     let new = rotated.body["key"].as_str().expect("the new secret").to_owned();
@@ -198,9 +198,9 @@ async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
 #[tokio::test]
 async fn an_admin_of_the_default_tenant_sees_to_all_keys_and_no_other_admin_does() {
     let fixture = fixture().await;
-    let acme = fixture.key("acme", &[Scope::Admin], None).await;
-    let user = fixture.key("acme", &[Scope::Read], None).await;
-    let other = fixture.key("other", &[Scope::Read], None).await;
+    let acme = fixture.key("acme", &[KeyScope::Admin], None).await;
+    let user = fixture.key("acme", &[KeyScope::Read], None).await;
+    let other = fixture.key("other", &[KeyScope::Read], None).await;
     let count = |answer: &Answer| answer.body["keys"].as_array().map(Vec::len);
     let listed = fixture.send("GET /v1/keys?tenant=acme", &[], "").await;
     assert_eq!(count(&listed), Some(2), "{}", listed.body);
@@ -227,7 +227,7 @@ async fn an_admin_of_the_default_tenant_sees_to_all_keys_and_no_other_admin_does
 async fn one_key_holds_a_quarter_of_the_tickets_and_credentials() {
     let limits = Limits { tickets_per_tenant: 8, browser_credentials_per_tenant: 8, ..Limits::default() };
     let fixture = fixture_with(limits).await;
-    let greedy = fixture.key("default", &[Scope::Read], None).await;
+    let greedy = fixture.key("default", &[KeyScope::Read], None).await;
     let bearer = format!("Bearer {}", greedy.text);
     let headers = [("authorization", bearer.as_str()), JSON];
     let body = json!({"session": "s", "origins": ["https://a.example"]}).to_string();

@@ -80,7 +80,7 @@ async fn stream(
     Path(session): Path<String>,
 ) -> Result<axum::response::Response, Problem> {
     let session = SessionId::new(&session).map_err(|_| not_found())?;
-    caller.require(Scope::Read)?;
+    caller.require(KeyScope::Read)?;
     caller.require_session(&session)?;
     let first = futures_util::stream::iter([Ok::<_, std::io::Error>("data: 1\n\n"), Ok("data: 2\n\n")]);
     let body = match session.as_str() {
@@ -104,7 +104,7 @@ async fn echo(mut socket: WebSocket) {
     }
 }
 
-fn allowed(caller: &Caller, scope: Scope) -> Result<&'static str, Problem> {
+fn allowed(caller: &Caller, scope: KeyScope) -> Result<&'static str, Problem> {
     Ok(caller.require(scope).map(|()| "ok")?)
 }
 
@@ -112,8 +112,8 @@ fn routes_under_test() -> Router<App> {
     Router::new()
         .route("/v1/echo", post(async |_: Caller, StrictJson(_): StrictJson<Command>| "ok"))
         .route("/v1/list", get(async |_: Caller, StrictQuery(_): StrictQuery<Filter>| "ok"))
-        .route("/v1/write", post(async |caller: Caller| allowed(&caller, Scope::Write)))
-        .route("/v1/approve", post(async |caller: Caller| allowed(&caller, Scope::Approve)))
+        .route("/v1/write", post(async |caller: Caller| allowed(&caller, KeyScope::Write)))
+        .route("/v1/approve", post(async |caller: Caller| allowed(&caller, KeyScope::Approve)))
         .route("/v1/sessions/{session}/events", get(stream))
         .route("/v1/ws", get(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo)))
         .route("/v1/panic", get(async || -> &'static str { panic!("on purpose") }))
@@ -130,7 +130,8 @@ async fn fixture_with(limits: Limits) -> Fixture {
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(clock.clone()));
     let keys = Keys::load(log.clone(), clock.clone()).await.expect("an empty log opens");
     let tenant = TenantId::new(DEFAULT_TENANT).expect("a well formed id");
-    let request = KeyRequest { tenant, scopes: vec![Scope::Admin], label: String::new(), expires_at: None };
+    let request =
+        KeyRequest { tenant, scopes: vec![KeyScope::Admin], label: String::new(), expires_at: None };
     let admin = keys.create(request).await.expect("a key can be made").text;
     let bound: SocketAddr = "127.0.0.1:7777".parse().expect("an address");
     let origins = vec!["https://app.example.com".to_owned()];
@@ -149,7 +150,7 @@ async fn fixture() -> Fixture {
 
 impl Fixture {
     /// A key of the tenant with these scopes, and its id.
-    async fn key(&self, tenant: &str, scopes: &[Scope], life: Option<Duration>) -> IssuedKey {
+    async fn key(&self, tenant: &str, scopes: &[KeyScope], life: Option<Duration>) -> IssuedKey {
         let tenant = TenantId::new(tenant).expect("a well formed id");
         let expires_at = life.map(|life| self.clock.now().plus(life));
         let request = KeyRequest { tenant, scopes: scopes.to_vec(), label: String::new(), expires_at };

@@ -26,7 +26,7 @@ use self::task::{History, is_over, task};
 use super::turn::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
-use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
+use crate::edge::{Caller, KeyScope, Media, Problem, not_found, stream_response};
 use riverrun_api::RunnerCommand;
 
 const DIALECT: Dialect = Dialect::A2a;
@@ -35,7 +35,7 @@ const DIALECT: Dialect = Dialect::A2a;
 const VERSION: i64 = -32009;
 
 pub async fn call(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| Ok(answer(&app, &asking).await)).await
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| Ok(answer(&app, &asking).await)).await
 }
 
 /// Whatever is wrong behind the key is an error of JSON-RPC.
@@ -104,7 +104,7 @@ async fn serve(
             Ok(json(envelope(id, &task.to_string())))
         }
         "CancelTask" => {
-            caller.require(Scope::Write)?;
+            caller.require(KeyScope::Write)?;
             let started = named(app, caller, params).await?;
             let key = &started.hub.key;
             let record = app.log().turn(key, &started.turn).await?.ok_or_else(not_found)?;

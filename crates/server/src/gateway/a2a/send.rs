@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{DIALECT, no_push, wrong};
 use crate::app::App;
 use crate::derived_ids::derived;
-use crate::edge::{Caller, Problem, Scope, not_found};
+use crate::edge::{Caller, KeyScope, Problem, not_found};
 use crate::gateway::Refusal;
 use crate::gateway::chat_agent::session_of;
 use crate::gateway::decisions::{Answer, decide_all};
@@ -21,7 +21,7 @@ pub(super) async fn send(
     caller: &Caller,
     params: &Map<String, Value>,
 ) -> Result<(Started, Place), Refusal> {
-    caller.require(Scope::Write)?;
+    caller.require(KeyScope::Write)?;
     let message = params.get("message").filter(|message| message.is_object());
     let message = message.ok_or_else(|| wrong("`message` must be an object"))?;
     if params.get("configuration").is_some_and(|given| given["taskPushNotificationConfig"].is_object()) {
@@ -42,7 +42,7 @@ pub(super) async fn send(
     let metadata = message["metadata"].as_object().or_else(|| params.get("metadata")?.as_object());
     let chosen = metadata.and_then(|metadata| metadata.get("agent")?.as_str().map(str::to_owned));
     let input = Input::Parts(parts.iter().map(part).collect::<Result<_, _>>()?);
-    if crate::route::says_nothing(&input) {
+    if crate::route::is_blank_input(&input) {
         return Err(wrong("`message.parts` are blank; say what the task is about").into());
     }
     let submit = Submit {

@@ -7,11 +7,11 @@ use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Dialect, anthropic, responses};
 
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::KeyScope;
 use crate::gateway::{Refusal, enter, json, model_call};
 
 pub async fn count(State(app): State<App>, request: Request) -> Response {
-    enter(&app, Dialect::Anthropic, Scope::Write, request, async |asking| {
+    enter(&app, Dialect::Anthropic, KeyScope::Write, request, async |asking| {
         answer(&app, &asking.body, &asking.headers).await
     })
     .await

@@ -9,7 +9,7 @@ use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
 use super::fault::Fault;
-use crate::edge::{Caller, Scope};
+use crate::edge::{Caller, KeyScope};
 use riverrun_api::RunnerCommand;
 use riverrun_api::operations::actions::outdated_decision;
 
@@ -21,7 +21,7 @@ impl Desk {
         approval_key: &str,
         decisions: &[Decision],
     ) -> Result<(), Fault> {
-        caller.require(Scope::Approve)?;
+        caller.require(KeyScope::Approve)?;
         let hub = self.app.hub(caller, session).await?;
         let state = self.app.sessions().state_at(&hub.key, hub.head()).await?;
         let group = ApprovalGroup::with_key(&state, approval_key, self.approvals).ok_or_else(|| {

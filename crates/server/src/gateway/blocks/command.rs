@@ -14,7 +14,7 @@ use super::fault::Fault;
 use crate::app::App;
 use crate::deliver::open;
 use crate::derived_ids::derived;
-use crate::edge::{Caller, Scope};
+use crate::edge::{Caller, KeyScope};
 use crate::gateway::protocol_socket::{Said, Stream};
 use crate::gateway::turn::start_with;
 use crate::route::live_share;
@@ -25,7 +25,7 @@ use riverrun_session::{CatchUp, Request};
 
 impl Desk {
     pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
-        caller.require(Scope::Write)?;
+        caller.require(KeyScope::Write)?;
         caller.require_agent(chat.agent.as_deref())?;
         let shared = match &chat.share_id {
             Some(id) => Some(self.shared(&chat, id).await?),
@@ -151,7 +151,7 @@ impl Desk {
         mode: StopMode,
         said: &mut Said,
     ) -> Result<(), Fault> {
-        caller.require(Scope::Write)?;
+        caller.require(KeyScope::Write)?;
         let hub = self.app.hub(caller, session).await?;
         let turn = match message_id {
             Some(id) => TurnId::new(&id).map_err(|_| no_turn())?,

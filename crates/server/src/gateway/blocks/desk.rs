@@ -11,7 +11,7 @@ use riverrun_event::SessionId;
 
 use super::fault::Fault;
 use crate::app::App;
-use crate::edge::{Caller, PageOrigin, Problem, Scope};
+use crate::edge::{Caller, KeyScope, PageOrigin, Problem};
 use crate::gateway::protocol_socket::{Protocol, Said};
 use crate::gateway::upgrade::Opener;
 use crate::websocket::Close;
@@ -83,7 +83,7 @@ impl Desk {
                 said.texts.push(fault.text(None));
             }
             (Ok(_), Some(known)) => said.texts.push(server::auth_ok(known.key_id().as_str())),
-            (Ok(caller), None) => match caller.require(Scope::Read) {
+            (Ok(caller), None) => match caller.require(KeyScope::Read) {
                 Ok(()) => {
                     said.texts.push(server::auth_ok(caller.key_id().as_str()));
                     self.caller = Some(caller);

@@ -13,7 +13,7 @@ use riverrun_dialect::{Dialect, Options, blocks};
 use super::{enter, json, upgrade};
 use crate::app::App;
 use crate::deliver::{approvals, languages};
-use crate::edge::{Params, Problem, Scope};
+use crate::edge::{KeyScope, Params, Problem};
 use desk::Desk;
 pub use result::result;
 
@@ -21,7 +21,7 @@ pub use result::result;
 pub async fn open(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let desk = |opener: upgrade::Opener| {
         if let Some(caller) = &opener.caller {
-            caller.require(Scope::Read)?;
+            caller.require(KeyScope::Read)?;
         }
         Desk::new(app.clone(), opener)
     };
@@ -30,7 +30,7 @@ pub async fn open(State(app): State<App>, request: Request) -> Result<Response, 
 
 /// What was said in a session, and the `last_event_id` to subscribe with.
 pub async fn history(State(app): State<App>, Path(session): Path<String>, request: Request) -> Response {
-    enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
+    enter(&app, Dialect::Blocks, KeyScope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
         let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
         let params = Params::parse(asking.query.as_deref(), &["language", "approvals", "deltas"])?;

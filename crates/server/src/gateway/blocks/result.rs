@@ -10,7 +10,7 @@ use riverrun_event::{Item, cut_size, cut_text, preview};
 use riverrun_log::BlobRef;
 
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, not_found};
+use crate::edge::{Caller, KeyScope, Problem, not_found};
 use crate::gateway::enter;
 
 /// `GET /v2/sessions/{session}/results/{call}`.
@@ -19,7 +19,7 @@ pub async fn result(
     Path((session, call)): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
+    enter(&app, Dialect::Blocks, KeyScope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
         let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
         let mut items = state.tasks.iter().flat_map(|task| &task.output);

@@ -8,7 +8,7 @@ use riverrun_dialect::request::Failure;
 
 use super::DIALECT;
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::KeyScope;
 use crate::gateway::{Refusal, enter};
 
 type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
@@ -18,7 +18,7 @@ pub fn absent(instead: &'static str) -> impl Fn(State<App>, Request) -> Answer +
     move |State(app), request| {
         let what = format!("{} {}", request.method(), request.uri().path());
         Box::pin(async move {
-            enter(&app, DIALECT, Scope::Read, request, async |_| Err(not_provided(&what, instead))).await
+            enter(&app, DIALECT, KeyScope::Read, request, async |_| Err(not_provided(&what, instead))).await
         })
     }
 }

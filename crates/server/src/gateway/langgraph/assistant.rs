@@ -8,14 +8,14 @@ use super::DIALECT;
 use super::absent::not_provided;
 use super::body::{AssistantBody, read};
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::KeyScope;
 use crate::gateway::{Asking, Refusal, enter, json};
 
 pub const DECLARED: &str = "agents are declared in riverrun.toml; `assistants.search` tells them";
 const INSIDE: &str = "what an agent is made of stays inside; `assistants.get` tells what there is";
 
 pub async fn search(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let body: AssistantBody = read(&asking)?;
         let found = fitting(&app, &body)?;
         let (offset, limit) = (body.offset.unwrap_or(0), body.limit.unwrap_or(usize::MAX));
@@ -31,7 +31,7 @@ pub async fn search(State(app): State<App>, request: Request) -> Response {
 }
 
 pub async fn count(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         Ok(json(fitting(&app, &read(&asking)?)?.len().to_string()))
     })
     .await
@@ -52,7 +52,7 @@ fn fitting(app: &App, body: &AssistantBody) -> Result<Vec<String>, Refusal> {
 /// assistant's.
 pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    enter(&app, DIALECT, Scope::Read, request, async |_: Asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |_: Asking| {
         let last = path.rsplit('/').next().unwrap_or_default();
         if name.contains('/') && matches!(last, "graph" | "schemas" | "subgraphs" | "versions" | "latest") {
             return Err(not_provided(last, INSIDE));

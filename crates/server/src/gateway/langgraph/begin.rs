@@ -20,7 +20,7 @@ use super::modes::Modes;
 use super::resume::answers;
 use super::run::{described, seen};
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope};
+use crate::edge::{Caller, KeyScope, Problem};
 use crate::gateway::decisions::decide_all;
 use crate::gateway::turn::{Place, Started, start, stream_from, subscribe};
 use crate::gateway::{Asking, Refusal, enter, json};
@@ -31,7 +31,7 @@ type Thread = Option<Path<String>>;
 
 /// What cannot be streamed is refused before anything is begun.
 pub async fn stream(State(app): State<App>, thread: Thread, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let body: RunBody = read(&asking)?;
         let modes = Modes::read(body.stream_mode.as_ref())?;
         let (started, place) = begun(&app, thread.as_deref(), &asking).await?;
@@ -41,7 +41,7 @@ pub async fn stream(State(app): State<App>, thread: Thread, request: Request) ->
 }
 
 pub async fn wait(State(app): State<App>, thread: Thread, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let (started, place) = begun(&app, thread.as_deref(), &asking).await?;
         waited(&app, &asking, &started, place).await
     })
@@ -49,7 +49,7 @@ pub async fn wait(State(app): State<App>, thread: Thread, request: Request) -> R
 }
 
 pub async fn begin(State(app): State<App>, thread: Thread, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let (started, _) = begun(&app, thread.as_deref(), &asking).await?;
         described(&app, &started).await
     })

@@ -13,7 +13,7 @@ use super::DIALECT;
 use super::body::{HistoryBody, StateBody, read};
 use super::thread::{said, status, tasks, time};
 use crate::app::App;
-use crate::edge::{Problem, Scope};
+use crate::edge::{KeyScope, Problem};
 use crate::gateway::{enter, json as answer};
 use riverrun_session::Hub;
 
@@ -23,7 +23,7 @@ const STATES: (usize, usize) = (10, 100);
 const OVERLAP: usize = 64;
 
 pub async fn now(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
         Ok(answer(one(&app, &hub, hub.head()).await?.to_string()))
     })
@@ -35,7 +35,7 @@ pub async fn then(
     Path((thread, checkpoint)): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
         let at = place(&hub, &checkpoint)?;
         Ok(answer(one(&app, &hub, at).await?.to_string()))
@@ -45,7 +45,7 @@ pub async fn then(
 
 /// The same, by the object that a state has.
 pub async fn named(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let body: StateBody = read(&asking)?;
         let hub = app.hub(&asking.caller, &thread).await?;
         let at = match body.checkpoint.as_ref().and_then(id) {
@@ -59,7 +59,7 @@ pub async fn named(State(app): State<App>, Path(thread): Path<String>, request: 
 
 /// Newest first: how it stands, then how it stood when each run had ended.
 pub async fn history(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let body: HistoryBody = read(&asking)?;
         let limit = body.limit.unwrap_or(STATES.0).clamp(1, STATES.1);
         let hub = app.hub(&asking.caller, &thread).await?;

@@ -18,7 +18,7 @@ use super::modes::Modes;
 use super::thread::time;
 use crate::app::App;
 use crate::deliver::read_cursor;
-use crate::edge::{Params, Problem, Scope, not_found};
+use crate::edge::{KeyScope, Params, Problem, not_found};
 use crate::gateway::turn::{Place, Started, finished, project, state};
 use crate::gateway::{Asking, Refusal, enter, json};
 use riverrun_api::RunnerCommand;
@@ -33,7 +33,7 @@ const STATUSES: [&str; 6] = ["pending", "running", "success", "error", "timeout"
 const RUNS: (usize, usize) = (10, 1000);
 
 pub async fn join(State(app): State<App>, Path(run): Run, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let started = of(&app, &asking, &run).await?;
         let place = beginning(&app, &started).await?;
         waited(&app, &asking, &started, place).await
@@ -43,7 +43,7 @@ pub async fn join(State(app): State<App>, Path(run): Run, request: Request) -> R
 
 /// Joins a run, behind `Last-Event-ID` if the client has one.
 pub async fn join_stream(State(app): State<App>, Path(run): Run, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let started = of(&app, &asking, &run).await?;
         let place = match asking.headers.get("last-event-id").map(|value| value.to_str()) {
             None | Some(Ok("" | "-1")) => beginning(&app, &started).await?,
@@ -69,7 +69,7 @@ async fn beginning(app: &App, started: &Started) -> Result<Place, Problem> {
 }
 
 pub async fn one(State(app): State<App>, Path(run): Run, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let started = of(&app, &asking, &run).await?;
         described(&app, &started).await
     })
@@ -78,7 +78,7 @@ pub async fn one(State(app): State<App>, Path(run): Run, request: Request) -> Re
 
 /// Newest first, however old they are.
 pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
         // `select` is a list, which is given by many parameters of that name; whole runs are told.
         let pairs = asking.query.as_deref().unwrap_or_default().split('&');
@@ -106,7 +106,7 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
 }
 
 pub async fn cancel(State(app): State<App>, Path(run): Run, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         refuse_rollback(&asking)?;
         let started = of(&app, &asking, &run).await?;
         let cancelled =
@@ -123,7 +123,7 @@ pub async fn cancel(State(app): State<App>, Path(run): Run, request: Request) ->
 
 /// Cancels the runs that are named, or those of this status.
 pub async fn cancel_many(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         refuse_rollback(&asking)?;
         let body: CancelBody = read(&asking)?;
         let statuses: &[&str] = match (body.status.as_deref(), &body.run_ids) {

@@ -13,7 +13,7 @@ use super::absent::not_provided;
 use super::body::{SearchBody, read};
 use super::thread::{thread_object, with_values, word};
 use crate::app::App;
-use crate::edge::{Caller, Scope};
+use crate::edge::{Caller, KeyScope};
 use crate::gateway::{Refusal, enter, json};
 use riverrun_api::operations::sessions::metadata_of;
 
@@ -23,7 +23,7 @@ const THREADS: (usize, usize) = (10, 1000);
 const PAGE: usize = 1000;
 
 pub async fn search(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let body: SearchBody = read(&asking)?;
         let limit = body.limit.unwrap_or(THREADS.0).min(THREADS.1);
         let mut found = fitting(&app, &asking.caller, &body).await?;
@@ -52,7 +52,7 @@ pub async fn search(State(app): State<App>, request: Request) -> Response {
 }
 
 pub async fn count(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let body: SearchBody = read(&asking)?;
         Ok(json(fitting(&app, &asking.caller, &body).await?.len().to_string()))
     })

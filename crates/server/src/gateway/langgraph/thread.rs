@@ -13,7 +13,7 @@ use super::DIALECT;
 use super::absent::not_provided;
 use super::body::{ThreadBody, read, session};
 use crate::app::App;
-use crate::edge::{Problem, Scope, not_found};
+use crate::edge::{KeyScope, Problem, not_found};
 use crate::gateway::{Asking, Refusal, enter, json};
 use crate::route::forked;
 use riverrun_api::operations::sessions::{
@@ -22,7 +22,7 @@ use riverrun_api::operations::sessions::{
 use riverrun_session::{Hub, event_time};
 
 pub async fn create_thread(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let body = body(&asking)?;
         let id = body.thread_id.as_deref().map(session).transpose()?;
         if let Some(id) = &id {
@@ -63,7 +63,7 @@ fn body(asking: &Asking) -> Result<ThreadBody, Refusal> {
 }
 
 pub async fn one(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         told(&app, &*app.hub(&asking.caller, &thread).await?).await
     })
     .await
@@ -71,7 +71,7 @@ pub async fn one(State(app): State<App>, Path(thread): Path<String>, request: Re
 
 /// Adds to a thread's metadata.
 pub async fn update(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let body = body(&asking)?;
         let hub = app.hub(&asking.caller, &thread).await?;
         change_metadata(app.services(), &hub, |known| known.extend(body.metadata.unwrap_or_default()))
@@ -82,7 +82,7 @@ pub async fn update(State(app): State<App>, Path(thread): Path<String>, request:
 }
 
 pub async fn delete(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
         delete_session(app.services(), &hub).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
@@ -92,7 +92,7 @@ pub async fn delete(State(app): State<App>, Path(thread): Path<String>, request:
 
 /// A new thread in which the same was said. A copy of an open run would run a second time.
 pub async fn copy(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
         asking.caller.require_all_sessions()?;
         let at = hub.head();

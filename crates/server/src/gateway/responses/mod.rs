@@ -15,7 +15,7 @@ use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError, Decision};
 
 use crate::app::App;
-use crate::edge::{Caller, Params, Problem, Scope};
+use crate::edge::{Caller, KeyScope, Params, Problem};
 use crate::gateway::branch;
 use crate::gateway::decisions::{self, decide_all};
 use crate::gateway::turn::{Seen, Started, find, finished, ids, project, start, state, stream, told};
@@ -25,7 +25,7 @@ use conversations::conversation;
 const DIALECT: Dialect = Dialect::Responses;
 
 pub async fn create(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| begin(&app, asking).await).await
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| begin(&app, asking).await).await
 }
 
 async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
@@ -130,7 +130,7 @@ async fn decide(
 }
 
 pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let started = response(&app, &asking.caller, &id).await?;
         let names = ["stream", "starting_after", "include", "include[]", "include_obfuscation"];
         let params = Params::parse(asking.query.as_deref(), &names)?;
@@ -162,7 +162,7 @@ async fn refuse_ahead(app: &App, started: &Started, after: u64) -> Result<(), Re
 }
 
 pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let started = response(&app, &asking.caller, &id).await?;
         let key = &started.hub.key;
         let cancelled = app.runner().cancel(key, &started.turn, CancelMode::Immediate, None).await;
@@ -179,7 +179,7 @@ pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Req
 
 /// Deletes the session of a response; it is refused while others rest on it.
 pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Write, request, async |asking| {
         let started = response(&app, &asking.caller, &id).await?;
         let now = state(&app, &started).await?;
         if now.turns.len() as u64 + now.sealed_turns > 1 {
@@ -197,7 +197,7 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Req
 }
 
 pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |asking| {
         let started = response(&app, &asking.caller, &id).await?;
         let params =
             Params::parse(asking.query.as_deref(), &["limit", "order", "after", "include", "include[]"])?;
@@ -226,7 +226,7 @@ pub(super) fn page(params: &Params) -> Result<Page, Refusal> {
 /// What OpenAI has and this server has not, said by its name: a client takes 405 for a wrong address.
 pub async fn not_provided(State(app): State<App>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    enter(&app, DIALECT, Scope::Read, request, async |_| {
+    enter(&app, DIALECT, KeyScope::Read, request, async |_| {
         let message = format!("`POST {path}` is not provided by this server");
         Err(Failure::new(501, "not_provided", message).into())
     })

@@ -13,7 +13,7 @@ use riverrun_event::{ErrorCode, Input};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, unauthenticated};
+use crate::edge::{Caller, KeyScope, Problem, unauthenticated};
 use crate::gateway::protocol_socket::{Protocol, Said, Stream};
 use crate::gateway::responses::{response, submit};
 use crate::gateway::turn::{Place, subscribe};
@@ -27,7 +27,7 @@ const MAX_WAITING: usize = 16;
 pub async fn open(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let desk = |opener: upgrade::Opener| {
         let caller = opener.caller.ok_or_else(unauthenticated)?;
-        caller.require(Scope::Write)?;
+        caller.require(KeyScope::Write)?;
         Ok(Desk { app: app.clone(), caller, lanes: HashMap::new() })
     };
     upgrade::upgrade(&app, request, desk).await
