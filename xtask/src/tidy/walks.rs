@@ -18,6 +18,7 @@ const TITLES: &[&str] = &["A token", "An approval", "A resume"];
 /// beginning decides. `server` and `session` are there twice: one part takes requests, the other hands out frames.
 const LAYERS: &[(&str, &[&str])] = &[
     ("request", &["crates/server/src/"]),
+    ("operation", &["crates/api/src/"]),
     ("provider", &["crates/provider/src/"]),
     ("runner", &["crates/runner/src/"]),
     ("tool", &["crates/tool/src/"]),
