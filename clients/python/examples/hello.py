@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from riverrun import Riverrun
+from riverrun import Riverrun, is_known
 
 key = os.environ.get("RIVERRUN_KEY") or Path(".riverrun/admin.key").read_text().strip()
 with Riverrun(key=key) as riverrun:
@@ -18,7 +18,7 @@ with Riverrun(key=key) as riverrun:
         ],
     )
     for event in riverrun.events(session_id, turn="turn_1"):
-        if event["type"] == "model.delta":
+        if is_known(event) and event["type"] == "model.delta":
             print(event["payload"]["delta"], end="", flush=True)
     print()
     print(riverrun.state(session_id)["turns"][0]["status"])

@@ -14,7 +14,8 @@ from .decode import DecodeError, PayloadError
 from .errors import ConnectionLostError, GapError, MalformedError, ProblemError, RiverrunError, UnreachableError
 from .fold import State
 from .follower import Update
-from .frame import FollowedEvent, FollowedSnapshot, Opened
+from .frame import FollowedEvent, FollowedSnapshot, Opened, is_known
+from .generated.events import Event, KnownEvent
 from .machine import ConnectionState, Machine
 from .options import FollowOptions
 from .sse import SseFrame, SseParser
@@ -30,11 +31,13 @@ __all__ = [
     "ConnectionLostError",
     "ConnectionState",
     "DecodeError",
+    "Event",
     "Follow",
     "FollowOptions",
     "FollowedEvent",
     "FollowedSnapshot",
     "GapError",
+    "KnownEvent",
     "Machine",
     "MalformedError",
     "Opened",
@@ -48,6 +51,7 @@ __all__ = [
     "State",
     "UnreachableError",
     "Update",
+    "is_known",
 ]
 
 

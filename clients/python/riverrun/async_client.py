@@ -15,6 +15,7 @@ from .calls import ProducerStamp
 from .fold import Density, State, apply, empty_state, from_snapshot
 from .follow import AsyncFollow
 from .frame import FollowedEvent, FollowedSnapshot
+from .generated.events import Event
 from .generated.operations import AsyncOperations, Route
 from .options import FollowOptions, FollowWords
 from .states import adopted
@@ -46,67 +47,11 @@ class AsyncRiverrun(AsyncOperations):
     async def close(self) -> None:
         await self._http.aclose()
 
-    # Sessions
-
-    async def create_session(self, **members: Any) -> dict[str, Any]:
-        """Members: `sessionId`, `agent`, `title`, `metadata`. With an id, a second create gives the same session."""
-        return await self._transport.json(calls.create_session(members))
-
-    async def sessions(self, **filters: Any) -> dict[str, Any]:
-        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `sessions` and perhaps `cursor`."""
-        return await self._transport.json(calls.sessions(filters))
-
-    async def session(self, session_id: str) -> dict[str, Any]:
-        return await self._transport.json(calls.session(session_id))
-
-    async def delete_session(self, session_id: str) -> None:
-        await self._transport.json(calls.delete_session(session_id))
-
     # Turns
 
     async def submit(self, session_id: str, input: Any, **members: Any) -> dict[str, Any]:
         """Durable once it returns. Members: `turnId` (the idempotency key), `agent`, `threadId`, `busy`."""
         return await self._transport.json(calls.submit(session_id, {"input": input, **members}))
-
-    # Processes
-
-    async def write_process(
-        self, session_id: str, process_id: str, text: str = "", *, secret: bool = False, end_of_input: bool = False
-    ) -> dict[str, Any]:
-        """Gives a running process something to read; a secret text is kept nowhere."""
-        body = {"text": text, "secret": secret, "endOfInput": end_of_input}
-        return await self._transport.json(calls.write_process(session_id, process_id, body))
-
-    async def terminate_process(self, session_id: str, process_id: str, reason: str | None = None) -> dict[str, Any]:
-        """Ends a running process; answers when its end is durable."""
-        return await self._transport.json(calls.terminate_process(session_id, process_id, reason))
-
-    async def create_job(self, session_id: str, **members: Any) -> dict[str, Any]:
-        """Creates a job. Members: `jobId`, `title`, `items` (`itemId`, `title`, `inputRef`, `metadata`), `metadata`.
-
-        Whoever works on it reports by `job.*` events.
-        """
-        return await self._transport.json(calls.create_job(session_id, members))
-
-    async def jobs(self, session_id: str, **filters: Any) -> list[dict[str, Any]]:
-        """The newest jobs with `counts` of their items. Filter: `status`."""
-        return (await self._transport.json(calls.jobs(session_id, filters)))["jobs"]
-
-    async def job(self, session_id: str, job_id: str) -> dict[str, Any]:
-        """A job with its `items`."""
-        return await self._transport.json(calls.job(session_id, job_id))
-
-    async def cancel_job(self, session_id: str, job_id: str, reason: str | None = None) -> dict[str, Any]:
-        """Cancels a job that has not ended; items that are complete stay complete."""
-        return await self._transport.json(calls.cancel_job(session_id, job_id, reason))
-
-    async def retry_job_item(self, session_id: str, job_id: str, item_id: str, **members: Any) -> dict[str, Any]:
-        """Begins another attempt at one failed item; the others keep their results. Members: `force`, `reason`."""
-        return await self._transport.json(calls.retry_job_item(session_id, job_id, item_id, members))
-
-    async def benchmark(self, session_id: str, **filters: Any) -> dict[str, Any]:
-        """The benchmark trials that a harness recorded. Filter: `trial`."""
-        return await self._transport.json(calls.benchmark(session_id, filters))
 
     # Events
 
@@ -128,7 +73,7 @@ class AsyncRiverrun(AsyncOperations):
         options = FollowOptions(**words)
         return AsyncFollow(self._transport, calls.session_path(session_id), options, self._sleep, self._chance)
 
-    async def events(self, session_id: str, **words: Unpack[FollowWords]) -> AsyncIterator[dict[str, Any]]:
+    async def events(self, session_id: str, **words: Unpack[FollowWords]) -> AsyncIterator[Event]:
         """The events of a session, without what else a stream tells."""
         async for update in self.follow(session_id, **words):
             if isinstance(update, FollowedEvent):
@@ -153,35 +98,6 @@ class AsyncRiverrun(AsyncOperations):
             else:
                 continue
             yield state
-
-    async def task(self, task_id: str) -> dict[str, Any]:
-        """A task as AgentLin shows it: `task_id`, `status`, `output`."""
-        return await self._transport.json(calls.task(task_id))
-
-    # Actions
-
-    async def actions(self, **filters: Any) -> dict[str, Any]:
-        """Actions of every session that the key sees. Filters: `status`, `cursor`."""
-        return await self._transport.json(calls.actions(filters))
-
-    async def session_actions(self, session_id: str) -> dict[str, Any]:
-        return await self._transport.json(calls.session_actions(session_id))
-
-    async def decide(self, session_id: str, action_id: str, decision: str, **members: Any) -> Any:
-        """Decisions: `approve`, `edit`, `reject`, `respond`. Members: `digest`, `arguments`, `message`, `always`."""
-        return await self._transport.json(calls.decide(session_id, action_id, {"decision": decision, **members}))
-
-    async def create_share(self, session_id: str, **members: Any) -> dict[str, Any]:
-        """Makes a link by which anybody who has it may read the session up to now. Members: `title`, `expiresIn` (s)."""
-        return await self._transport.json(calls.create_share(session_id, members))
-
-    async def shares(self, session_id: str) -> list[dict[str, Any]]:
-        """The links to a session, also those that no longer work, the oldest first."""
-        return (await self._transport.json(calls.shares(session_id)))["shares"]
-
-    async def revoke_share(self, session_id: str, share_id: str) -> None:
-        """Revokes a link."""
-        await self._transport.json(calls.revoke_share(session_id, share_id))
 
     async def _run(self, route: Route, request: Mapping[str, Any], idempotency_key: str | None = None) -> Any:
         return await self._transport.json(calls.operation(route, request, idempotency_key))

@@ -53,61 +53,8 @@ def session_path(session_id: str) -> str:
     return f"/v1/sessions/{_segment(session_id)}"
 
 
-def create_session(members: Mapping[str, Any]) -> Call:
-    return _post("/v1/sessions", members)
-
-
-def sessions(filters: Mapping[str, Any]) -> Call:
-    return Call("GET", with_query("/v1/sessions", **filters))
-
-
-def session(session_id: str) -> Call:
-    return Call("GET", session_path(session_id))
-
-
-def delete_session(session_id: str) -> Call:
-    return Call("DELETE", session_path(session_id))
-
-
 def submit(session_id: str, turn: Mapping[str, Any]) -> Call:
     return _post(f"{session_path(session_id)}/turns", turn)
-
-
-def write_process(session_id: str, process_id: str, body: dict[str, Any]) -> Call:
-    return _post(f"{session_path(session_id)}/processes/{_segment(process_id)}/stdin", body)
-
-
-def terminate_process(session_id: str, process_id: str, reason: str | None) -> Call:
-    body = {} if reason is None else {"reason": reason}
-    return _post(f"{session_path(session_id)}/processes/{_segment(process_id)}/terminate", body)
-
-
-def create_job(session_id: str, job: Mapping[str, Any]) -> Call:
-    return _post(f"{session_path(session_id)}/jobs", job)
-
-
-def jobs(session_id: str, filters: Mapping[str, Any]) -> Call:
-    return Call("GET", with_query(f"{session_path(session_id)}/jobs", **filters))
-
-
-def job(session_id: str, job_id: str) -> Call:
-    return Call("GET", _job_path(session_id, job_id))
-
-
-def cancel_job(session_id: str, job_id: str, reason: str | None) -> Call:
-    return _post(f"{_job_path(session_id, job_id)}/cancel", {} if reason is None else {"reason": reason})
-
-
-def retry_job_item(session_id: str, job_id: str, item_id: str, members: Mapping[str, Any]) -> Call:
-    return _post(f"{_job_path(session_id, job_id)}/items/{_segment(item_id)}/retry", members)
-
-
-def benchmark(session_id: str, filters: Mapping[str, Any]) -> Call:
-    return Call("GET", with_query(f"{session_path(session_id)}/benchmark", **filters))
-
-
-def _job_path(session_id: str, job_id: str) -> str:
-    return f"{session_path(session_id)}/jobs/{_segment(job_id)}"
 
 
 def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
@@ -124,34 +71,6 @@ def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
 
 def state(session_id: str, at: int | None) -> Call:
     return Call("GET", with_query(f"{session_path(session_id)}/state", at=at))
-
-
-def task(task_id: str) -> Call:
-    return Call("GET", f"/v1/tasks/{_segment(task_id)}")
-
-
-def actions(filters: Mapping[str, Any]) -> Call:
-    return Call("GET", with_query("/v1/actions", **filters))
-
-
-def session_actions(session_id: str) -> Call:
-    return Call("GET", f"{session_path(session_id)}/actions")
-
-
-def decide(session_id: str, action_id: str, decision: Mapping[str, Any]) -> Call:
-    return _post(f"{session_path(session_id)}/actions/{_segment(action_id)}", decision)
-
-
-def create_share(session_id: str, share: Mapping[str, Any]) -> Call:
-    return _post(f"{session_path(session_id)}/shares", share)
-
-
-def shares(session_id: str) -> Call:
-    return Call("GET", f"{session_path(session_id)}/shares")
-
-
-def revoke_share(session_id: str, share_id: str) -> Call:
-    return Call("DELETE", f"{session_path(session_id)}/shares/{_segment(share_id)}")
 
 
 def _post(path: str, body: Mapping[str, Any] | Sequence[Any], headers: Mapping[str, str] | None = None) -> Call:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from .errors import MalformedError
+from .generated.events import EVENT_TYPES, Event, KnownEvent
 from .sse import SseFrame
 
 _CURSOR = re.compile(r"(\d{1,16})(?:\+\d+)?(?:\..*)?", re.ASCII)
@@ -44,7 +46,7 @@ class FollowedSnapshot:
 class FollowedEvent:
     """One event as the server sent it."""
 
-    event: dict[str, Any]
+    event: Event
     cursor: str
     """Where a follower that has seen this event goes on."""
 
@@ -59,7 +61,13 @@ class FollowedEvent:
 
     @property
     def first_sequence(self) -> int:
-        return self.event.get("firstSequence", self.event["sequence"])
+        members: Mapping[str, Any] = self.event
+        return members.get("firstSequence", self.sequence)
+
+
+def is_known(event: Event) -> TypeGuard[KnownEvent]:
+    """Whether the event is of a type that this client knows; after it a type checker narrows the payload by the `type`."""
+    return event["type"] in EVENT_TYPES
 
 
 def is_control(frame: SseFrame) -> bool:
@@ -77,7 +85,7 @@ def read_event(frame: SseFrame) -> FollowedEvent:
     first: Any = event.get("firstSequence", sequence)
     if not _is_sequence(first) or first > sequence:
         raise MalformedError(f"firstSequence of event {sequence} is not a place before it")
-    return FollowedEvent(event, str(sequence) if frame.id is None else frame.id)
+    return FollowedEvent(cast(Event, event), str(sequence) if frame.id is None else frame.id)
 
 
 def read_opened(value: dict[str, Any]) -> Opened:

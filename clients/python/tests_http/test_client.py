@@ -27,13 +27,18 @@ class Calls(unittest.TestCase):
     def test_calls_ask_what_they_say(self) -> None:
         page: dict[str, Any] = {"data": []}
         self.check("create_session", {"title": "t"}, {"sessionId": "s"}, "/v1/sessions", {"title": "t"})
-        self.check("session", {"session_id": "a:b"}, {"sessionId": "a:b"}, "/v1/sessions/a%3Ab")
-        self.check("sessions", {"status": "running", "limit": 2}, page, "/v1/sessions?status=running&limit=2")
-        self.check("task", {"task_id": "t"}, {"task_id": "t"}, "/v1/tasks/t")
-        self.check("actions", {"status": "pending"}, page, "/v1/actions?status=pending")
-        self.check("session_actions", {"session_id": "s"}, page, "/v1/sessions/s/actions")
-        decision = {"session_id": "s", "action_id": "a", "decision": "approve"}
-        self.check("decide", decision, {}, "/v1/sessions/s/actions/a", {"decision": "approve"})
+        self.check("get_session", {"session_id": "a:b"}, {"sessionId": "a:b"}, "/v1/sessions/a%3Ab")
+        self.check("list_sessions", {"status": "running", "limit": 2}, page, "/v1/sessions?limit=2&status=running")
+        self.check("get_task", {"task_id": "t"}, {"task_id": "t"}, "/v1/tasks/t")
+        self.check("list_actions", {"status": "pending"}, page, "/v1/actions?status=pending")
+        self.check("list_session_actions", {"session_id": "s"}, page, "/v1/sessions/s/actions")
+        jobs: dict[str, Any] = {"jobs": [], "truncated": False}
+        self.check("list_jobs", {"session_id": "s", "status": "failed"}, jobs, "/v1/sessions/s/jobs?status=failed")
+        trials = {"session_id": "s", "trial_id": "t"}
+        self.check("export_benchmark", trials, {"trials": []}, "/v1/sessions/s/benchmark?trial=t")
+        decision = {"decision": "approve", "digest": "d"}
+        arguments = {"session_id": "s", "action_id": "a", **decision}
+        self.check("decide_action", arguments, {}, "/v1/sessions/s/actions/a", decision)
         self.check(
             "submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"}
         )
@@ -89,7 +94,10 @@ class Calls(unittest.TestCase):
         self.assertEqual((state["sequence"], state["tasks"]), (3, []))
 
     def test_a_deletion_answers_with_nothing(self) -> None:
-        self.assertIsNone(Script(Scripted(status=204)).client().delete_session("s"))
+        script = Script(Scripted(status=204))
+        script.client().delete_session(session_id="s")
+        (request,) = script.requests
+        self.assertEqual((request.method, script.paths()), ("DELETE", ["/v1/sessions/s"]))
 
     def test_a_problem_keeps_every_member(self) -> None:
         body = '{"code":"event_too_large","detail":"over","field":"[3]","limit":9,"requestId":"r","retryable":false}'

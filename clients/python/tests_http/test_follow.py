@@ -56,7 +56,8 @@ class Follow(unittest.TestCase):
         return waiting
 
     def _waiting(self, script: Script, words: Any) -> Heard:
-        follow, heard, error = script.client().follow("s", **words), [], None
+        follow, error = script.client().follow("s", **words), None
+        heard: list[str] = []
         try:
             heard.extend(word(update) for update in follow)
         except RiverrunError as caught:
@@ -64,7 +65,8 @@ class Follow(unittest.TestCase):
         return Heard(" ".join(filter(None, heard)), error, script.paths(), script.pauses, follow.cursor)
 
     async def _asynchronous(self, script: Script, words: Any) -> Heard:
-        follow, heard, error = script.async_client().follow("s", **words), [], None
+        follow, error = script.async_client().follow("s", **words), None
+        heard: list[str] = []
         try:
             async for update in follow:
                 heard.append(word(update))

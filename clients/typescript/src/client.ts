@@ -1,11 +1,9 @@
-/** Calls one server with one key. */
+/** Calls one server with one key: the generated operations, and with them turns, events, states and browser credentials. */
 
 import type { BrowserCredential, CredentialSource } from "./credential.js";
-import { MalformedError } from "./errors.js";
 import { Follow } from "./follow.js";
 import { adopt, applyWith, emptyState, fromSnapshot } from "./fold/index.js";
 import type { State } from "./fold/index.js";
-import type { JobStatus } from "./fold/state.js";
 import type { CallOptions, Route } from "./generated/operations.js";
 import { Operations } from "./generated/operations.js";
 import { callOf } from "./route.js";
@@ -14,30 +12,7 @@ import type { FollowOptions } from "./stream/options.js";
 import { followPath, withQuery } from "./stream/options.js";
 import type { Access, Clock } from "./transport.js";
 import { Transport, systemClock } from "./transport.js";
-import type {
-  Action,
-  Appended,
-  BenchmarkExport,
-  Decided,
-  Decision,
-  EventDraft,
-  JobAnswer,
-  JobDetails,
-  JobSummary,
-  NewBrowserCredential,
-  NewJob,
-  NewSession,
-  NewTurn,
-  Page,
-  ProducerStamp,
-  NewShare,
-  RetriedItem,
-  Share,
-  Session,
-  SessionFilter,
-  SubmittedTurn,
-  Task,
-} from "./wire.js";
+import type { Appended, EventDraft, NewBrowserCredential, NewTurn, ProducerStamp, SubmittedTurn } from "./wire.js";
 
 export interface RiverrunOptions {
   /** Such as `http://127.0.0.1:7777`, which is also the default. */
@@ -72,89 +47,11 @@ export class Riverrun extends Operations {
     );
   }
 
-  // Sessions
-
-  createSession(session: NewSession = {}): Promise<Session> {
-    return this.#post("/v1/sessions", session);
-  }
-
-  sessions(filter: SessionFilter = {}): Promise<Page<Session>> {
-    return this.#page("sessions", withQuery("/v1/sessions", { ...filter }));
-  }
-
-  session(sessionId: string): Promise<Session> {
-    return this.#get(sessionPath(sessionId));
-  }
-
-  async deleteSession(sessionId: string): Promise<void> {
-    await this.#transport.text({ method: "DELETE", path: sessionPath(sessionId) });
-  }
-
   // Turns
 
   /** Durable once it resolves. Repeating it with the same `turnId` asks for nothing new. */
   submit(sessionId: string, turn: NewTurn): Promise<SubmittedTurn> {
     return this.#post(`${sessionPath(sessionId)}/turns`, turn);
-  }
-
-  // Processes
-
-  /** Gives a running process something to read; with `secret` the text is kept nowhere. */
-  writeProcess(
-    sessionId: string,
-    processId: string,
-    input: { readonly text?: string; readonly secret?: boolean; readonly endOfInput?: boolean },
-  ): Promise<{ readonly processId: string; readonly size: number }> {
-    return this.#post(`${processPath(sessionId, processId)}/stdin`, input);
-  }
-
-  /** Ends a running process; resolves when its end is durable. */
-  terminateProcess(
-    sessionId: string,
-    processId: string,
-    reason?: string,
-  ): Promise<{ readonly processId: string; readonly status: string; readonly exitCode?: number }> {
-    return this.#post(`${processPath(sessionId, processId)}/terminate`, reason === undefined ? {} : { reason });
-  }
-
-  // Jobs
-
-  /** Creates a job with its items. Whoever works on it reports by `job.*` events. */
-  createJob(sessionId: string, job: NewJob): Promise<JobAnswer> {
-    return this.#post(`${sessionPath(sessionId)}/jobs`, job);
-  }
-
-  /** The newest jobs with counts of their items, the oldest first. */
-  async jobs(sessionId: string, filter: { readonly status?: JobStatus } = {}): Promise<readonly JobSummary[]> {
-    const query = filter.status === undefined ? "" : `?status=${encodeURIComponent(filter.status)}`;
-    const { data } = await this.#page<JobSummary>("jobs", `${sessionPath(sessionId)}/jobs${query}`);
-    return data;
-  }
-
-  /** A job with its items. */
-  job(sessionId: string, jobId: string): Promise<JobDetails> {
-    return this.#get(jobPath(sessionId, jobId));
-  }
-
-  /** Cancels a job that has not ended; items that are complete stay complete. */
-  cancelJob(sessionId: string, jobId: string, reason?: string): Promise<JobAnswer> {
-    return this.#post(`${jobPath(sessionId, jobId)}/cancel`, reason === undefined ? {} : { reason });
-  }
-
-  /** Begins another attempt at one failed item; the other items keep their results. */
-  retryJobItem(
-    sessionId: string,
-    jobId: string,
-    itemId: string,
-    options: { readonly force?: boolean; readonly reason?: string } = {},
-  ): Promise<RetriedItem> {
-    return this.#post(`${jobPath(sessionId, jobId)}/items/${encodeURIComponent(itemId)}/retry`, options);
-  }
-
-  /** The benchmark trials that a harness recorded in a session. */
-  benchmark(sessionId: string, trial?: string): Promise<BenchmarkExport> {
-    const query = trial === undefined ? "" : `?trial=${encodeURIComponent(trial)}`;
-    return this.#get(`${sessionPath(sessionId)}/benchmark${query}`);
   }
 
   // Events
@@ -185,7 +82,7 @@ export class Riverrun extends Operations {
 
   /** The folded state, at the head or as it was at a sequence. */
   async state(sessionId: string, at?: number): Promise<State> {
-    return fromSnapshot(await this.#get(withQuery(`${sessionPath(sessionId)}/state`, { at })));
+    return fromSnapshot(await this.#transport.json({ method: "GET", path: withQuery(`${sessionPath(sessionId)}/state`, { at }) }));
   }
 
   /** The state of a session after every event, from the first or from a snapshot. Each is a value of its own. */
@@ -202,11 +99,6 @@ export class Riverrun extends Operations {
       } else continue;
       yield state;
     }
-  }
-
-  /** A task as AgentLin shows it. */
-  task(taskId: string): Promise<Task> {
-    return this.#get(`/v1/tasks/${encodeURIComponent(taskId)}`);
   }
 
   // Web pages
@@ -240,56 +132,12 @@ export class Riverrun extends Operations {
     return this.#transport.url + path + (path.includes("?") ? "&" : "?") + `credential=${encodeURIComponent(credential)}`;
   }
 
-  // Actions
-
-  /** Actions of every session that the key sees. */
-  actions(filter: { readonly status?: string; readonly cursor?: string } = {}): Promise<Page<Action>> {
-    return this.#page("actions", withQuery("/v1/actions", { ...filter }));
-  }
-
-  sessionActions(sessionId: string): Promise<Page<Action>> {
-    return this.#page("actions", `${sessionPath(sessionId)}/actions`);
-  }
-
-  decide(sessionId: string, actionId: string, decision: Decision): Promise<Decided> {
-    return this.#post(`${sessionPath(sessionId)}/actions/${encodeURIComponent(actionId)}`, decision);
-  }
-
-  /** Makes a link by which anybody who has it may read the session up to now. */
-  createShare(sessionId: string, share: NewShare = {}): Promise<Share> {
-    return this.#post(`${sessionPath(sessionId)}/shares`, share);
-  }
-
-  /** The links to a session, also those that no longer work, the oldest first. */
-  async shares(sessionId: string): Promise<readonly Share[]> {
-    const { data } = await this.#page<Share>("shares", `${sessionPath(sessionId)}/shares`);
-    return data;
-  }
-
-  /** Revokes a link. */
-  async revokeShare(sessionId: string, shareId: string): Promise<void> {
-    const path = `${sessionPath(sessionId)}/shares/${encodeURIComponent(shareId)}`;
-    await this.#transport.text({ method: "DELETE", path });
-  }
-
   protected override run<T>(route: Route, request: object, options?: CallOptions): Promise<T> {
     return this.#transport.json(callOf(route, request, options));
   }
 
-  #get<T>(path: string): Promise<T> {
-    return this.#transport.json({ method: "GET", path });
-  }
-
   #post<T>(path: string, body: unknown): Promise<T> {
     return this.#transport.json({ method: "POST", path, ...json(body) });
-  }
-
-  /** The server names a list after what is in it. */
-  async #page<T>(member: "sessions" | "actions" | "shares" | "jobs", path: string): Promise<Page<T>> {
-    const page = await this.#get<Record<string, unknown>>(path);
-    const data = page[member];
-    if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);
-    return typeof page.cursor === "string" ? { data, nextCursor: page.cursor } : { data };
   }
 }
 
@@ -297,14 +145,6 @@ export class Riverrun extends Operations {
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name];
-}
-
-function jobPath(sessionId: string, jobId: string): string {
-  return `${sessionPath(sessionId)}/jobs/${encodeURIComponent(jobId)}`;
-}
-
-function processPath(sessionId: string, processId: string): string {
-  return `${sessionPath(sessionId)}/processes/${encodeURIComponent(processId)}`;
 }
 
 function sessionPath(sessionId: string): string {

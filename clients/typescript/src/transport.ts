@@ -119,8 +119,10 @@ export class Transport {
     }
   }
 
+  /** Sends a call and parses its answer; the empty answer of a deletion is undefined. */
   async json<T>(call: Call): Promise<T> {
     const text = await this.text(call);
+    if (text === "") return undefined as T;
     try {
       return JSON.parse(text) as T;
     } catch (error) {

@@ -15,28 +15,26 @@ async function check(call: (client: Riverrun) => Promise<unknown>, answer: unkno
 
 test("calls ask what they say", async () => {
   await check((c) => c.createSession({ title: "t" }), { sessionId: "s" }, "/v1/sessions", { title: "t" });
-  await check((c) => c.session("a:b"), { sessionId: "a:b" }, "/v1/sessions/a%3Ab");
-  await check((c) => c.task("t"), { task_id: "t", status: "completed", output: [] }, "/v1/tasks/t");
-  await check((c) => c.decide("s", "a", { decision: "approve" }), {}, "/v1/sessions/s/actions/a", { decision: "approve" });
+  await check((c) => c.getSession({ sessionId: "a:b" }), { sessionId: "a:b" }, "/v1/sessions/a%3Ab");
+  await check((c) => c.getTask({ taskId: "t" }), { task_id: "t", status: "completed", output: [] }, "/v1/tasks/t");
+  const decision = { decision: "approve", digest: "d" } as const;
+  await check((c) => c.decideAction({ sessionId: "s", actionId: "a", ...decision }), {}, "/v1/sessions/s/actions/a", decision);
   await check((c) => c.submit("s", { input: "hi" }), { turnId: "u" }, "/v1/sessions/s/turns", { input: "hi" });
 });
 
-test("a page holds what the server lists", async () => {
-  const { client, requests } = script([
-    { body: '{"sessions":[{"sessionId":"s"}],"cursor":"c1"}' },
-    { body: '{"actions":[]}' },
-    { body: '{"actions":[]}' },
-    { body: '{"things":[]}' },
-  ]);
-  assert.deepEqual(await client.sessions({ status: "running", limit: 2 }), { data: [{ sessionId: "s" }], nextCursor: "c1" });
-  assert.deepEqual(await client.actions({ status: "pending" }), { data: [] });
-  assert.deepEqual(await client.sessionActions("s"), { data: [] });
-  await assert.rejects(client.sessions());
-  assert.deepEqual(requests.slice(0, 3), [
-    "/v1/sessions?status=running&limit=2",
-    "/v1/actions?status=pending",
-    "/v1/sessions/s/actions",
-  ]);
+test("a list is answered as the server names it", async () => {
+  const page = { sessions: [{ sessionId: "s" }], cursor: "c1" };
+  await check((c) => c.listSessions({ status: "running", limit: 2 }), page, "/v1/sessions?status=running&limit=2");
+  await check((c) => c.listSessions(), { sessions: [] }, "/v1/sessions");
+  await check((c) => c.listActions({ status: "pending" }), { actions: [] }, "/v1/actions?status=pending");
+  await check((c) => c.listSessionActions({ sessionId: "s" }), { actions: [] }, "/v1/sessions/s/actions");
+  await check((c) => c.exportBenchmark({ sessionId: "s", trialId: "t" }), { trials: [] }, "/v1/sessions/s/benchmark?trial=t");
+});
+
+test("a deletion answers with nothing", async () => {
+  const { client, requests, methods } = script([{ status: 204 }]);
+  assert.equal(await client.deleteSession({ sessionId: "s" }), undefined);
+  assert.deepEqual([methods, requests], [["DELETE"], ["/v1/sessions/s"]]);
 });
 
 test("an operation puts its members into the path, the query or the body", async () => {

@@ -33,11 +33,11 @@ const made = (name: string, expiresAt: number): BrowserCredential => ({ credenti
 test("a credential is sent with every call and renewed before it expires", async () => {
   const { client, asked, pass, now } = world(({ line }, at) => ({ body: line.includes("renew") ? { expiresAt: at + 60_000 } : {} }));
   const page = client(made("a", now() + 60_000));
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   pass(30_000);
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   pass(15_000);
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   assert.deepEqual(asked.map(({ line }) => line), [
     "GET /v1/sessions/s",
     "GET /v1/sessions/s",
@@ -50,9 +50,9 @@ test("a credential is sent with every call and renewed before it expires", async
 test("several calls at once wait for one renewal", async () => {
   const { client, asked, pass, now } = world(({ line }, at) => ({ body: line.includes("renew") ? { expiresAt: at + 60_000 } : {} }));
   const page = client(made("a", now() + 60_000));
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   pass(50_000);
-  await Promise.all([page.session("s"), page.session("s"), page.session("s")]);
+  await Promise.all([page.getSession({ sessionId: "s" }), page.getSession({ sessionId: "s" }), page.getSession({ sessionId: "s" })]);
   assert.equal(asked.filter(({ line }) => line.includes("renew")).length, 1);
 });
 
@@ -63,21 +63,21 @@ test("another credential is asked for when no renewal goes further, and when the
     return { body: line.includes("renew") ? { expiresAt: at + 1 } : {} };
   });
   const page = client(() => made(String(count++), now() + 60_000));
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   pass(59_999);
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   assert.deepEqual(asked.map(({ bearer }) => bearer), ["rb_0", "rb_0", "rb_1"]);
   count = 3;
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   assert.deepEqual(asked.slice(3).map(({ bearer }) => bearer), ["rb_1", "rb_3"]);
 });
 
 test("a renewal that cannot be reached leaves what is held in use", async () => {
   const { client, asked, pass, now } = world(({ line }) => (line.includes("renew") ? { status: 503, body: { code: "draining" } } : { body: {} }));
   const page = client(made("a", now() + 60_000));
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   pass(50_000);
-  await page.session("s");
+  await page.getSession({ sessionId: "s" });
   assert.deepEqual(asked.map(({ bearer }) => bearer), ["rb_a", "rb_a", "rb_a"]);
 });
 

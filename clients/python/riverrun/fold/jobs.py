@@ -34,10 +34,10 @@ def job_started(step: Step, info: dict[str, Any]) -> None:
     """Begins a job, or goes on with one that had ended, so that its failed items can be tried again."""
     ended = _find_job(step)
     if ended is not None and _job_at(step, ended)["status"] in ("completed", "failed"):
-        job = _own_job(step, ended)
-        job["status"] = "running"
-        put(job, "endedAt", None)
-        put(job, "error", None)
+        retried = _own_job(step, ended)
+        retried["status"] = "running"
+        put(retried, "endedAt", None)
+        put(retried, "error", None)
     job = _open_job(step, "running")
     if job is None:
         return

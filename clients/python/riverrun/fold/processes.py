@@ -83,7 +83,7 @@ def _open_process(step: Step) -> dict[str, Any] | None:
         ended = (at for at, entry in enumerate(entries) if is_terminal(entry["status"]))
         entries.pop(next(ended, 0))
         processes["dropped"] = processes.get("dropped", 0) + 1
-    process = {"processId": subject, "status": "running"}
+    process: dict[str, Any] = {"processId": subject, "status": "running"}
     process |= {"inputs": 0, "inputBytes": 0, "outputs": 0, "outputBytes": 0}
     for name in ("turnId", "taskId", "toolCallId"):
         put(process, name, step.scope.get(name))

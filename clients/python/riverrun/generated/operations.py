@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict, Union
 
@@ -50,7 +50,7 @@ ActionId = str
 class ActionPage(TypedDict):
     """One page of actions."""
 
-    actions: Sequence[Action]
+    actions: list[Action]
     cursor: NotRequired[str]
     """Send it as `cursor` for the next page; absent on the last one."""
 
@@ -58,16 +58,16 @@ class ActionPage(TypedDict):
 class Agent(TypedDict):
     """An agent in answers."""
 
-    handoffs: Sequence[str]
+    handoffs: list[str]
     """Agents that it may hand the conversation to."""
     isDefault: bool
     """True for the agent of turns that name none."""
-    models: Sequence[str]
+    models: list[str]
     """The model, then those to fall back on."""
     name: str
-    subagents: Sequence[str]
+    subagents: list[str]
     """Agents that it may call as tools."""
-    tools: Sequence[AgentTool]
+    tools: list[AgentTool]
     description: NotRequired[str]
 
 
@@ -92,15 +92,15 @@ class AgentTool(TypedDict):
 class Agents(TypedDict):
     """Agents"""
 
-    agents: Sequence[Agent]
-    providers: Sequence[str]
+    agents: list[Agent]
+    providers: list[str]
     """What a turn may name besides agents."""
 
 
 class AllTenantUsage(TypedDict):
     """AllTenantUsage"""
 
-    tenants: Sequence[TenantUsage]
+    tenants: list[TenantUsage]
     """In order of name."""
 
 
@@ -132,7 +132,7 @@ class BenchmarkExport(TypedDict):
     sequence: int
     """The last event that the export covers."""
     sessionId: SessionId
-    trials: Sequence[Any]
+    trials: list[Any]
     """The standard's trial packs."""
     truncated: bool
     """Older trials are in the log only."""
@@ -211,7 +211,7 @@ class Evidence(TypedDict):
 
     cursor: str
     """An opaque place in a session's log."""
-    knownGaps: Sequence[str]
+    knownGaps: list[str]
     """Read models that are not fully known."""
     problems: int
     """Events that the fold could not apply."""
@@ -229,7 +229,7 @@ class EvidencePack(TypedDict):
     """EvidencePack"""
 
     evidenceId: str
-    knownGaps: Sequence[str]
+    knownGaps: list[str]
     packRef: str
     """The pack in the blob store: the evidence as `GET` answered it at this moment."""
     sequence: Sequence
@@ -246,7 +246,7 @@ class Job(TypedDict):
 
     counts: Mapping[str, int]
     """How many items there are, in all and by status."""
-    items: Sequence[JobItem]
+    items: list[JobItem]
     jobId: str
     sequence: Sequence
     """The first event about it."""
@@ -281,7 +281,7 @@ class JobAnswer(TypedDict):
 class JobList(TypedDict):
     """JobList"""
 
-    jobs: Sequence[JobSummary]
+    jobs: list[JobSummary]
     """The oldest first."""
     truncated: bool
     """Older jobs are in the log only."""
@@ -321,7 +321,7 @@ class Key(TypedDict):
 
     createdAt: int
     keyId: KeyId
-    scopes: Sequence[Scope]
+    scopes: list[Scope]
     tenant: TenantId
     expiresAt: NotRequired[int]
     formerUntil: NotRequired[int]
@@ -341,7 +341,7 @@ KeyId = str
 class KeyList(TypedDict):
     """KeyList"""
 
-    keys: Sequence[Key]
+    keys: list[Key]
     """The oldest first."""
 
 
@@ -399,7 +399,7 @@ class Process(TypedDict):
     """Its exit code."""
     interactive: NotRequired[bool]
     """True if it takes input while it runs."""
-    outputRefs: NotRequired[Sequence[BlobRef]]
+    outputRefs: NotRequired[list[BlobRef]]
     """Its output, in blobs."""
     reason: NotRequired[str]
     """Why it was ended."""
@@ -443,7 +443,7 @@ class ProcessWritten(TypedDict):
 class Processes(TypedDict):
     """Processes"""
 
-    processes: Sequence[Process]
+    processes: list[Process]
     """The newest, in the order in which they began."""
     truncated: bool
     """Older ones are in the log only."""
@@ -452,7 +452,7 @@ class Processes(TypedDict):
 class ProcessesRead(TypedDict):
     """The processes of a session."""
 
-    entries: Sequence[Process]
+    entries: list[Process]
     """The newest processes, the oldest first."""
     standing: Standing
     """How well they are known."""
@@ -463,7 +463,7 @@ class ProcessesRead(TypedDict):
 class Queue(TypedDict):
     """Queue"""
 
-    queue: Sequence[QueueEntry]
+    queue: list[QueueEntry]
     """In the order in which they start."""
 
 
@@ -491,7 +491,7 @@ class RetentionPlan(TypedDict):
     events: int
     more: bool
     """There are more sessions than are listed."""
-    sessions: Sequence[PlannedDeletion]
+    sessions: list[PlannedDeletion]
     time: str
     """The time by which events are old; behind the clock after the clock was set forward."""
     retentionSeconds: NotRequired[int]
@@ -544,7 +544,7 @@ class Rule(TypedDict):
 class RuleList(TypedDict):
     """RuleList"""
 
-    rules: Sequence[Rule]
+    rules: list[Rule]
     """The oldest first."""
 
 
@@ -577,7 +577,7 @@ class Session(TypedDict):
     agent: NotRequired[str]
     """The agent of turns that name none."""
     metadata: NotRequired[Any]
-    tags: NotRequired[Sequence[str]]
+    tags: NotRequired[list[str]]
     title: NotRequired[str]
 
 
@@ -588,7 +588,7 @@ SessionId = str
 class SessionPage(TypedDict):
     """One page of sessions."""
 
-    sessions: Sequence[Session]
+    sessions: list[Session]
     cursor: NotRequired[str]
     """Send it as `cursor` for the next page; absent on the last one."""
 
@@ -614,7 +614,7 @@ ShareId = str
 class ShareList(TypedDict):
     """ShareList"""
 
-    shares: Sequence[Share]
+    shares: list[Share]
     """The oldest first."""
 
 
@@ -669,7 +669,7 @@ class SubagentState(TypedDict):
 class Subagents(TypedDict):
     """Subagents"""
 
-    subagents: Sequence[SubagentState]
+    subagents: list[SubagentState]
     truncated: bool
     """Those of turns before the newest eight finished ones are left out."""
 
@@ -677,7 +677,7 @@ class Subagents(TypedDict):
 class Task(TypedDict):
     """A task in the `task` dialect."""
 
-    output: Sequence[Any]
+    output: list[Any]
     status: str
     task_id: str
 
@@ -714,7 +714,7 @@ TaskPhase = Literal["planning", "working", "verifying", "delivering", "waiting"]
 class TaskRead(TypedDict):
     """The standard's task."""
 
-    attempts: Sequence[AttemptRead]
+    attempts: list[AttemptRead]
     """Its runs, in order."""
     status: str
     """Its status in the standard's words."""
@@ -749,7 +749,7 @@ TaskVisibility = Literal["foreground", "background", "internal", "hidden", "unkn
 class Tasks(TypedDict):
     """Tasks"""
 
-    tasks: Sequence[TaskRead]
+    tasks: list[TaskRead]
     truncated: bool
     """Those of turns before the newest eight finished ones are left out; `GET /v1/tasks/{task}` answers each."""
 
@@ -771,7 +771,7 @@ TenantId = str
 class TenantList(TypedDict):
     """TenantList"""
 
-    tenants: Sequence[TenantDescription]
+    tenants: list[TenantDescription]
     """In order of name."""
 
 
@@ -796,18 +796,18 @@ class Thread(TypedDict):
     """A thread with its turns, pending requests, queue, tool calls and processes."""
 
     evidenceSummary: Any
-    incidents: Sequence[Any]
+    incidents: list[Any]
     lastOutcome: str
     """`unknown` until a turn ended."""
-    pendingRequests: Sequence[Any]
-    processes: Sequence[Any]
-    queuedTurns: Sequence[Any]
+    pendingRequests: list[Any]
+    processes: list[Any]
+    queuedTurns: list[Any]
     status: str
     threadId: str
-    toolCalls: Sequence[Any]
+    toolCalls: list[Any]
     truncated: bool
     """Older turns are sealed and are read on demand."""
-    turns: Sequence[Any]
+    turns: list[Any]
     activeTurnId: NotRequired[str]
     """Absent while no turn is active."""
     nativeStatus: NotRequired[str]
@@ -863,7 +863,7 @@ class Operations(ABC):
         agent: str | None = None,
         metadata: Any | None = None,
         session_id: str | None = None,
-        tags: Sequence[str] | None = None,
+        tags: list[str] | None = None,
         title: str | None = None,
         idempotency_key: str | None = None,
     ) -> Session:
@@ -872,7 +872,7 @@ class Operations(ABC):
         If it exists with the same contents, it is answered as it is.
         """
         route = Route("POST", "/v1/sessions", {})
-        request = {
+        request: dict[str, Any] = {
             "agent": agent,
             "metadata": metadata,
             "sessionId": session_id,
@@ -893,7 +893,7 @@ class Operations(ABC):
     ) -> SessionPage:
         """List sessions, newest first."""
         route = Route("GET", "/v1/sessions", {})
-        request = {
+        request: dict[str, Any] = {
             "cursor": cursor,
             "limit": limit,
             "since": since,
@@ -910,7 +910,7 @@ class Operations(ABC):
     ) -> Session:
         """Show a session."""
         route = Route("GET", "/v1/sessions/{session}", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Session = self._run(route, request)
@@ -926,7 +926,7 @@ class Operations(ABC):
         Runs in it end at once, and its readers are disconnected.
         """
         route = Route("DELETE", "/v1/sessions/{session}", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         self._run(route, request)
@@ -943,7 +943,7 @@ class Operations(ABC):
         It costs no model call.
         """
         route = Route("GET", "/v1/sessions/{session}/state", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "at": at,
             "view": view,
@@ -958,7 +958,7 @@ class Operations(ABC):
     ) -> Evidence:
         """Show what the session can prove: its read models, and what is not known."""
         route = Route("GET", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Evidence = self._run(route, request)
@@ -975,7 +975,7 @@ class Operations(ABC):
         The same facts again are the same pack.
         """
         route = Route("POST", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: EvidencePack = self._run(route, request, idempotency_key)
@@ -995,7 +995,7 @@ class Operations(ABC):
         `immediate` stops the model call and the tools now; `after_turn` lets the current step finish.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/cancel", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
             "mode": mode,
@@ -1016,7 +1016,7 @@ class Operations(ABC):
         It is a new run; the ended one stays in the log.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/retry", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -1036,7 +1036,7 @@ class Operations(ABC):
         The model reads it before its next step.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/steer", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "input": input,
             "sessionId": session_id,
             "turnId": turn_id,
@@ -1052,7 +1052,7 @@ class Operations(ABC):
     ) -> Queue:
         """List the turns that wait for their thread."""
         route = Route("GET", "/v1/sessions/{session}/queue", {"session": "sessionId"}, {"threadId": "thread"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "threadId": thread_id,
         }
@@ -1071,7 +1071,7 @@ class Operations(ABC):
         It ends as cancelled.
         """
         route = Route("DELETE", "/v1/sessions/{session}/queue/{turn}", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -1087,7 +1087,7 @@ class Operations(ABC):
     ) -> Queue:
         """Put a turn in front of the queue."""
         route = Route("POST", "/v1/sessions/{session}/queue/{turn}/promote", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -1107,7 +1107,7 @@ class Operations(ABC):
         A caller with a ticket or a credential for one session gets those of that session.
         """
         route = Route("GET", "/v1/actions", {}, {"sessionId": "session"})
-        request = {
+        request: dict[str, Any] = {
             "cursor": cursor,
             "limit": limit,
             "sessionId": session_id,
@@ -1126,7 +1126,7 @@ class Operations(ABC):
     ) -> ActionPage:
         """List the actions of a session that wait for a decision."""
         route = Route("GET", "/v1/sessions/{session}/actions", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "cursor": cursor,
             "limit": limit,
@@ -1153,7 +1153,7 @@ class Operations(ABC):
         The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
         """
         route = Route("POST", "/v1/sessions/{session}/actions/{action}", {"session": "sessionId", "action": "actionId"})
-        request = {
+        request: dict[str, Any] = {
             "actionId": action_id,
             "decision": decision,
             "sessionId": session_id,
@@ -1176,7 +1176,7 @@ class Operations(ABC):
         Each rule decides later calls of one tool by one agent, until it is revoked.
         """
         route = Route("GET", "/v1/sessions/{session}/rules", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: RuleList = self._run(route, request)
@@ -1194,7 +1194,7 @@ class Operations(ABC):
         The tool is asked about again.
         """
         route = Route("DELETE", "/v1/sessions/{session}/rules/{rule}", {"session": "sessionId", "rule": "ruleId"})
-        request = {
+        request: dict[str, Any] = {
             "ruleId": rule_id,
             "sessionId": session_id,
         }
@@ -1213,7 +1213,7 @@ class Operations(ABC):
         The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
         """
         route = Route("GET", "/v1/tasks/{task}", {"task": "taskId"}, {"indexUnit": "index_unit", "sessionId": "session"})
-        request = {
+        request: dict[str, Any] = {
             "taskId": task_id,
             "indexUnit": index_unit,
             "sessionId": session_id,
@@ -1228,7 +1228,7 @@ class Operations(ABC):
     ) -> Processes:
         """List the processes that tools run or ran."""
         route = Route("GET", "/v1/sessions/{session}/processes", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Processes = self._run(route, request)
@@ -1242,7 +1242,7 @@ class Operations(ABC):
     ) -> Process:
         """Show a process: its status, and where its output is."""
         route = Route("GET", "/v1/sessions/{session}/processes/{process}", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
         }
@@ -1264,7 +1264,7 @@ class Operations(ABC):
         The answer comes when the write is durable. It reaches the process once.
         """
         route = Route("POST", "/v1/sessions/{session}/processes/{process}/stdin", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
             "endOfInput": end_of_input,
@@ -1287,7 +1287,7 @@ class Operations(ABC):
         The answer comes when its end is durable.
         """
         route = Route("POST", "/v1/sessions/{session}/processes/{process}/terminate", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
             "reason": reason,
@@ -1302,7 +1302,7 @@ class Operations(ABC):
     ) -> Environment:
         """Show where the session's work runs, and its processes."""
         route = Route("GET", "/v1/sessions/{session}/environment", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Environment = self._run(route, request)
@@ -1313,7 +1313,7 @@ class Operations(ABC):
     ) -> Agents:
         """List agents, their tools and policies."""
         route = Route("GET", "/v1/agents", {})
-        request = {
+        request: dict[str, Any] = {
         }
         answer: Agents = self._run(route, request)
         return answer
@@ -1331,7 +1331,7 @@ class Operations(ABC):
         Each request creates another link.
         """
         route = Route("POST", "/v1/sessions/{session}/shares", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "expiresIn": expires_in,
             "title": title,
@@ -1346,7 +1346,7 @@ class Operations(ABC):
     ) -> ShareList:
         """List the links to a session, also those that no longer work."""
         route = Route("GET", "/v1/sessions/{session}/shares", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: ShareList = self._run(route, request)
@@ -1360,7 +1360,7 @@ class Operations(ABC):
     ) -> Share:
         """Show a link to a session."""
         route = Route("GET", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "shareId": share_id,
         }
@@ -1379,7 +1379,7 @@ class Operations(ABC):
         Nobody can read by it from then on. Revoking it again changes nothing.
         """
         route = Route("DELETE", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "shareId": share_id,
         }
@@ -1393,7 +1393,7 @@ class Operations(ABC):
     ) -> Tasks:
         """List the tasks of open and recent turns, and external tasks."""
         route = Route("GET", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "status": status,
         }
@@ -1404,7 +1404,7 @@ class Operations(ABC):
         self,
         *,
         session_id: str,
-        acceptance: Sequence[Any] | None = None,
+        acceptance: list[Any] | None = None,
         agent: str | None = None,
         assignee: Any | None = None,
         constraints: Any | None = None,
@@ -1428,7 +1428,7 @@ class Operations(ABC):
         The caller works on it and reports its progress; no agent runs it.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "acceptance": acceptance,
             "agent": agent,
@@ -1456,7 +1456,7 @@ class Operations(ABC):
         *,
         session_id: str,
         task_id: str,
-        acceptance: Sequence[Any] | None = None,
+        acceptance: list[Any] | None = None,
         agent: str | None = None,
         assignee: Any | None = None,
         constraints: Any | None = None,
@@ -1476,7 +1476,7 @@ class Operations(ABC):
         Members that are absent stay as they are.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/update", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "acceptance": acceptance,
@@ -1509,7 +1509,7 @@ class Operations(ABC):
         It is the task's first run.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/start", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1527,13 +1527,13 @@ class Operations(ABC):
         delivery_state: TaskDelivery | None = None,
         fraction: float | None = None,
         message: str | None = None,
-        output_refs: Sequence[Any] | None = None,
+        output_refs: list[Any] | None = None,
         phase: TaskPhase | None = None,
         idempotency_key: str | None = None,
     ) -> ChangedTask:
         """Report progress on an external task."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/progress", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "acceptance": acceptance,
@@ -1560,7 +1560,7 @@ class Operations(ABC):
         A task that the runner works on stops at its next boundary.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/pause", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1578,7 +1578,7 @@ class Operations(ABC):
     ) -> ChangedTask:
         """Let a halted task continue."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/resume", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1593,14 +1593,14 @@ class Operations(ABC):
         task_id: str,
         completion_summary: str | None = None,
         final_output: Any | None = None,
-        output_refs: Sequence[Any] | None = None,
+        output_refs: list[Any] | None = None,
         reason: str | None = None,
         usage: Any | None = None,
         idempotency_key: str | None = None,
     ) -> ChangedTask:
         """End an external task that reached its objective."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/complete", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "completionSummary": completion_summary,
@@ -1623,7 +1623,7 @@ class Operations(ABC):
     ) -> ChangedTask:
         """End an external task that failed."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/fail", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "error": error,
             "sessionId": session_id,
             "taskId": task_id,
@@ -1645,7 +1645,7 @@ class Operations(ABC):
         It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/cancel", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1666,7 +1666,7 @@ class Operations(ABC):
         A root task gets a new run of its turn; of an external task the next attempt begins.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/retry", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1684,7 +1684,7 @@ class Operations(ABC):
     ) -> ChangedTask:
         """Archive an external task that has ended."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/archive", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -1704,7 +1704,7 @@ class Operations(ABC):
     ) -> ChangedTask:
         """Add an edge to the task graph."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/link", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "kind": kind,
             "sessionId": session_id,
             "targetId": target_id,
@@ -1726,7 +1726,7 @@ class Operations(ABC):
     ) -> ChangedTask:
         """Remove an edge from the task graph."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/unlink", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "kind": kind,
             "sessionId": session_id,
             "targetId": target_id,
@@ -1747,7 +1747,7 @@ class Operations(ABC):
         With `wait` it answers when all have ended, or when the time is over.
         """
         route = Route("GET", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "wait": wait,
         }
@@ -1768,7 +1768,7 @@ class Operations(ABC):
         The task's model reads the sub-agent's answer before it continues.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "agent": agent,
             "input": input,
             "parentTaskId": parent_task_id,
@@ -1790,7 +1790,7 @@ class Operations(ABC):
         Its model reads it before its next step.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents/{task}/input", {"session": "sessionId", "task": "subagentId"})
-        request = {
+        request: dict[str, Any] = {
             "input": input,
             "sessionId": session_id,
             "subagentId": subagent_id,
@@ -1811,7 +1811,7 @@ class Operations(ABC):
         Its parent continues.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents/{task}/close", {"session": "sessionId", "task": "subagentId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "subagentId": subagent_id,
             "reason": reason,
@@ -1827,7 +1827,7 @@ class Operations(ABC):
     ) -> JobList:
         """List the newest jobs with counts of their items."""
         route = Route("GET", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "status": status,
         }
@@ -1839,7 +1839,7 @@ class Operations(ABC):
         *,
         session_id: str,
         instruction_ref: BlobRef | None = None,
-        items: Sequence[NewJobItem] | None = None,
+        items: list[NewJobItem] | None = None,
         job_id: str | None = None,
         metadata: Any | None = None,
         task_id: str | None = None,
@@ -1852,7 +1852,7 @@ class Operations(ABC):
         Whoever works on it reports by `job.*` events.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "instructionRef": instruction_ref,
             "items": items,
@@ -1873,7 +1873,7 @@ class Operations(ABC):
     ) -> Job:
         """Show a job with its items."""
         route = Route("GET", "/v1/sessions/{session}/jobs/{job}", {"session": "sessionId", "job": "jobId"})
-        request = {
+        request: dict[str, Any] = {
             "jobId": job_id,
             "sessionId": session_id,
         }
@@ -1893,7 +1893,7 @@ class Operations(ABC):
         Items that are complete stay complete.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs/{job}/cancel", {"session": "sessionId", "job": "jobId"})
-        request = {
+        request: dict[str, Any] = {
             "jobId": job_id,
             "sessionId": session_id,
             "reason": reason,
@@ -1916,7 +1916,7 @@ class Operations(ABC):
         A job that had ended runs again; the other items keep their results.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", {"session": "sessionId", "job": "jobId", "item": "itemId"})
-        request = {
+        request: dict[str, Any] = {
             "itemId": item_id,
             "jobId": job_id,
             "sessionId": session_id,
@@ -1937,7 +1937,7 @@ class Operations(ABC):
         Each trial comes with its ids in this runtime, its reward, and what no event named.
         """
         route = Route("GET", "/v1/sessions/{session}/benchmark", {"session": "sessionId"}, {"trialId": "trial"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "trialId": trial_id,
         }
@@ -1947,14 +1947,14 @@ class Operations(ABC):
     def create_key(
         self,
         *,
-        scopes: Sequence[Scope],
+        scopes: list[Scope],
         expires_in_seconds: int | None = None,
         label: str | None = None,
         tenant: str | None = None,
     ) -> Key:
         """Create an API key."""
         route = Route("POST", "/v1/keys", {})
-        request = {
+        request: dict[str, Any] = {
             "scopes": scopes,
             "expiresInSeconds": expires_in_seconds,
             "label": label,
@@ -1970,7 +1970,7 @@ class Operations(ABC):
     ) -> KeyList:
         """List API keys."""
         route = Route("GET", "/v1/keys", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: KeyList = self._run(route, request)
@@ -1986,7 +1986,7 @@ class Operations(ABC):
         It opens nothing from now on, and streams that came with it are cut within 5 s.
         """
         route = Route("DELETE", "/v1/keys/{key}", {"key": "keyId"})
-        request = {
+        request: dict[str, Any] = {
             "keyId": key_id,
         }
         self._run(route, request)
@@ -2002,7 +2002,7 @@ class Operations(ABC):
         Everything else about the key stays: its id, its scopes, its browser credentials.
         """
         route = Route("POST", "/v1/keys/{key}/rotate", {"key": "keyId"})
-        request = {
+        request: dict[str, Any] = {
             "keyId": key_id,
             "overlapSeconds": overlap_seconds,
         }
@@ -2017,7 +2017,7 @@ class Operations(ABC):
         Only admins of the default tenant may.
         """
         route = Route("GET", "/v1/tenants", {})
-        request = {
+        request: dict[str, Any] = {
         }
         answer: TenantList = self._run(route, request)
         return answer
@@ -2029,7 +2029,7 @@ class Operations(ABC):
     ) -> UsageFigures:
         """Show what a tenant uses and may use."""
         route = Route("GET", "/v1/usage", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: UsageFigures = self._run(route, request)
@@ -2042,7 +2042,7 @@ class Operations(ABC):
     ) -> RetentionPlan:
         """Show what retention deletes within a day."""
         route = Route("GET", "/v1/retention", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: RetentionPlan = self._run(route, request)
@@ -2063,7 +2063,7 @@ class AsyncOperations(ABC):
         agent: str | None = None,
         metadata: Any | None = None,
         session_id: str | None = None,
-        tags: Sequence[str] | None = None,
+        tags: list[str] | None = None,
         title: str | None = None,
         idempotency_key: str | None = None,
     ) -> Session:
@@ -2072,7 +2072,7 @@ class AsyncOperations(ABC):
         If it exists with the same contents, it is answered as it is.
         """
         route = Route("POST", "/v1/sessions", {})
-        request = {
+        request: dict[str, Any] = {
             "agent": agent,
             "metadata": metadata,
             "sessionId": session_id,
@@ -2093,7 +2093,7 @@ class AsyncOperations(ABC):
     ) -> SessionPage:
         """List sessions, newest first."""
         route = Route("GET", "/v1/sessions", {})
-        request = {
+        request: dict[str, Any] = {
             "cursor": cursor,
             "limit": limit,
             "since": since,
@@ -2110,7 +2110,7 @@ class AsyncOperations(ABC):
     ) -> Session:
         """Show a session."""
         route = Route("GET", "/v1/sessions/{session}", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Session = await self._run(route, request)
@@ -2126,7 +2126,7 @@ class AsyncOperations(ABC):
         Runs in it end at once, and its readers are disconnected.
         """
         route = Route("DELETE", "/v1/sessions/{session}", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         await self._run(route, request)
@@ -2143,7 +2143,7 @@ class AsyncOperations(ABC):
         It costs no model call.
         """
         route = Route("GET", "/v1/sessions/{session}/state", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "at": at,
             "view": view,
@@ -2158,7 +2158,7 @@ class AsyncOperations(ABC):
     ) -> Evidence:
         """Show what the session can prove: its read models, and what is not known."""
         route = Route("GET", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Evidence = await self._run(route, request)
@@ -2175,7 +2175,7 @@ class AsyncOperations(ABC):
         The same facts again are the same pack.
         """
         route = Route("POST", "/v1/sessions/{session}/evidence", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: EvidencePack = await self._run(route, request, idempotency_key)
@@ -2195,7 +2195,7 @@ class AsyncOperations(ABC):
         `immediate` stops the model call and the tools now; `after_turn` lets the current step finish.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/cancel", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
             "mode": mode,
@@ -2216,7 +2216,7 @@ class AsyncOperations(ABC):
         It is a new run; the ended one stays in the log.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/retry", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -2236,7 +2236,7 @@ class AsyncOperations(ABC):
         The model reads it before its next step.
         """
         route = Route("POST", "/v1/sessions/{session}/turns/{turn}/steer", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "input": input,
             "sessionId": session_id,
             "turnId": turn_id,
@@ -2252,7 +2252,7 @@ class AsyncOperations(ABC):
     ) -> Queue:
         """List the turns that wait for their thread."""
         route = Route("GET", "/v1/sessions/{session}/queue", {"session": "sessionId"}, {"threadId": "thread"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "threadId": thread_id,
         }
@@ -2271,7 +2271,7 @@ class AsyncOperations(ABC):
         It ends as cancelled.
         """
         route = Route("DELETE", "/v1/sessions/{session}/queue/{turn}", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -2287,7 +2287,7 @@ class AsyncOperations(ABC):
     ) -> Queue:
         """Put a turn in front of the queue."""
         route = Route("POST", "/v1/sessions/{session}/queue/{turn}/promote", {"session": "sessionId", "turn": "turnId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "turnId": turn_id,
         }
@@ -2307,7 +2307,7 @@ class AsyncOperations(ABC):
         A caller with a ticket or a credential for one session gets those of that session.
         """
         route = Route("GET", "/v1/actions", {}, {"sessionId": "session"})
-        request = {
+        request: dict[str, Any] = {
             "cursor": cursor,
             "limit": limit,
             "sessionId": session_id,
@@ -2326,7 +2326,7 @@ class AsyncOperations(ABC):
     ) -> ActionPage:
         """List the actions of a session that wait for a decision."""
         route = Route("GET", "/v1/sessions/{session}/actions", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "cursor": cursor,
             "limit": limit,
@@ -2353,7 +2353,7 @@ class AsyncOperations(ABC):
         The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
         """
         route = Route("POST", "/v1/sessions/{session}/actions/{action}", {"session": "sessionId", "action": "actionId"})
-        request = {
+        request: dict[str, Any] = {
             "actionId": action_id,
             "decision": decision,
             "sessionId": session_id,
@@ -2376,7 +2376,7 @@ class AsyncOperations(ABC):
         Each rule decides later calls of one tool by one agent, until it is revoked.
         """
         route = Route("GET", "/v1/sessions/{session}/rules", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: RuleList = await self._run(route, request)
@@ -2394,7 +2394,7 @@ class AsyncOperations(ABC):
         The tool is asked about again.
         """
         route = Route("DELETE", "/v1/sessions/{session}/rules/{rule}", {"session": "sessionId", "rule": "ruleId"})
-        request = {
+        request: dict[str, Any] = {
             "ruleId": rule_id,
             "sessionId": session_id,
         }
@@ -2413,7 +2413,7 @@ class AsyncOperations(ABC):
         The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
         """
         route = Route("GET", "/v1/tasks/{task}", {"task": "taskId"}, {"indexUnit": "index_unit", "sessionId": "session"})
-        request = {
+        request: dict[str, Any] = {
             "taskId": task_id,
             "indexUnit": index_unit,
             "sessionId": session_id,
@@ -2428,7 +2428,7 @@ class AsyncOperations(ABC):
     ) -> Processes:
         """List the processes that tools run or ran."""
         route = Route("GET", "/v1/sessions/{session}/processes", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Processes = await self._run(route, request)
@@ -2442,7 +2442,7 @@ class AsyncOperations(ABC):
     ) -> Process:
         """Show a process: its status, and where its output is."""
         route = Route("GET", "/v1/sessions/{session}/processes/{process}", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
         }
@@ -2464,7 +2464,7 @@ class AsyncOperations(ABC):
         The answer comes when the write is durable. It reaches the process once.
         """
         route = Route("POST", "/v1/sessions/{session}/processes/{process}/stdin", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
             "endOfInput": end_of_input,
@@ -2487,7 +2487,7 @@ class AsyncOperations(ABC):
         The answer comes when its end is durable.
         """
         route = Route("POST", "/v1/sessions/{session}/processes/{process}/terminate", {"session": "sessionId", "process": "processId"})
-        request = {
+        request: dict[str, Any] = {
             "processId": process_id,
             "sessionId": session_id,
             "reason": reason,
@@ -2502,7 +2502,7 @@ class AsyncOperations(ABC):
     ) -> Environment:
         """Show where the session's work runs, and its processes."""
         route = Route("GET", "/v1/sessions/{session}/environment", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: Environment = await self._run(route, request)
@@ -2513,7 +2513,7 @@ class AsyncOperations(ABC):
     ) -> Agents:
         """List agents, their tools and policies."""
         route = Route("GET", "/v1/agents", {})
-        request = {
+        request: dict[str, Any] = {
         }
         answer: Agents = await self._run(route, request)
         return answer
@@ -2531,7 +2531,7 @@ class AsyncOperations(ABC):
         Each request creates another link.
         """
         route = Route("POST", "/v1/sessions/{session}/shares", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "expiresIn": expires_in,
             "title": title,
@@ -2546,7 +2546,7 @@ class AsyncOperations(ABC):
     ) -> ShareList:
         """List the links to a session, also those that no longer work."""
         route = Route("GET", "/v1/sessions/{session}/shares", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
         }
         answer: ShareList = await self._run(route, request)
@@ -2560,7 +2560,7 @@ class AsyncOperations(ABC):
     ) -> Share:
         """Show a link to a session."""
         route = Route("GET", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "shareId": share_id,
         }
@@ -2579,7 +2579,7 @@ class AsyncOperations(ABC):
         Nobody can read by it from then on. Revoking it again changes nothing.
         """
         route = Route("DELETE", "/v1/sessions/{session}/shares/{share}", {"session": "sessionId", "share": "shareId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "shareId": share_id,
         }
@@ -2593,7 +2593,7 @@ class AsyncOperations(ABC):
     ) -> Tasks:
         """List the tasks of open and recent turns, and external tasks."""
         route = Route("GET", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "status": status,
         }
@@ -2604,7 +2604,7 @@ class AsyncOperations(ABC):
         self,
         *,
         session_id: str,
-        acceptance: Sequence[Any] | None = None,
+        acceptance: list[Any] | None = None,
         agent: str | None = None,
         assignee: Any | None = None,
         constraints: Any | None = None,
@@ -2628,7 +2628,7 @@ class AsyncOperations(ABC):
         The caller works on it and reports its progress; no agent runs it.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "acceptance": acceptance,
             "agent": agent,
@@ -2656,7 +2656,7 @@ class AsyncOperations(ABC):
         *,
         session_id: str,
         task_id: str,
-        acceptance: Sequence[Any] | None = None,
+        acceptance: list[Any] | None = None,
         agent: str | None = None,
         assignee: Any | None = None,
         constraints: Any | None = None,
@@ -2676,7 +2676,7 @@ class AsyncOperations(ABC):
         Members that are absent stay as they are.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/update", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "acceptance": acceptance,
@@ -2709,7 +2709,7 @@ class AsyncOperations(ABC):
         It is the task's first run.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/start", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2727,13 +2727,13 @@ class AsyncOperations(ABC):
         delivery_state: TaskDelivery | None = None,
         fraction: float | None = None,
         message: str | None = None,
-        output_refs: Sequence[Any] | None = None,
+        output_refs: list[Any] | None = None,
         phase: TaskPhase | None = None,
         idempotency_key: str | None = None,
     ) -> ChangedTask:
         """Report progress on an external task."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/progress", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "acceptance": acceptance,
@@ -2760,7 +2760,7 @@ class AsyncOperations(ABC):
         A task that the runner works on stops at its next boundary.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/pause", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2778,7 +2778,7 @@ class AsyncOperations(ABC):
     ) -> ChangedTask:
         """Let a halted task continue."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/resume", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2793,14 +2793,14 @@ class AsyncOperations(ABC):
         task_id: str,
         completion_summary: str | None = None,
         final_output: Any | None = None,
-        output_refs: Sequence[Any] | None = None,
+        output_refs: list[Any] | None = None,
         reason: str | None = None,
         usage: Any | None = None,
         idempotency_key: str | None = None,
     ) -> ChangedTask:
         """End an external task that reached its objective."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/complete", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "completionSummary": completion_summary,
@@ -2823,7 +2823,7 @@ class AsyncOperations(ABC):
     ) -> ChangedTask:
         """End an external task that failed."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/fail", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "error": error,
             "sessionId": session_id,
             "taskId": task_id,
@@ -2845,7 +2845,7 @@ class AsyncOperations(ABC):
         It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/cancel", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2866,7 +2866,7 @@ class AsyncOperations(ABC):
         A root task gets a new run of its turn; of an external task the next attempt begins.
         """
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/retry", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2884,7 +2884,7 @@ class AsyncOperations(ABC):
     ) -> ChangedTask:
         """Archive an external task that has ended."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/archive", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "taskId": task_id,
             "reason": reason,
@@ -2904,7 +2904,7 @@ class AsyncOperations(ABC):
     ) -> ChangedTask:
         """Add an edge to the task graph."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/link", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "kind": kind,
             "sessionId": session_id,
             "targetId": target_id,
@@ -2926,7 +2926,7 @@ class AsyncOperations(ABC):
     ) -> ChangedTask:
         """Remove an edge from the task graph."""
         route = Route("POST", "/v1/sessions/{session}/tasks/{task}/unlink", {"session": "sessionId", "task": "taskId"})
-        request = {
+        request: dict[str, Any] = {
             "kind": kind,
             "sessionId": session_id,
             "targetId": target_id,
@@ -2947,7 +2947,7 @@ class AsyncOperations(ABC):
         With `wait` it answers when all have ended, or when the time is over.
         """
         route = Route("GET", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "wait": wait,
         }
@@ -2968,7 +2968,7 @@ class AsyncOperations(ABC):
         The task's model reads the sub-agent's answer before it continues.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "agent": agent,
             "input": input,
             "parentTaskId": parent_task_id,
@@ -2990,7 +2990,7 @@ class AsyncOperations(ABC):
         Its model reads it before its next step.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents/{task}/input", {"session": "sessionId", "task": "subagentId"})
-        request = {
+        request: dict[str, Any] = {
             "input": input,
             "sessionId": session_id,
             "subagentId": subagent_id,
@@ -3011,7 +3011,7 @@ class AsyncOperations(ABC):
         Its parent continues.
         """
         route = Route("POST", "/v1/sessions/{session}/subagents/{task}/close", {"session": "sessionId", "task": "subagentId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "subagentId": subagent_id,
             "reason": reason,
@@ -3027,7 +3027,7 @@ class AsyncOperations(ABC):
     ) -> JobList:
         """List the newest jobs with counts of their items."""
         route = Route("GET", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "status": status,
         }
@@ -3039,7 +3039,7 @@ class AsyncOperations(ABC):
         *,
         session_id: str,
         instruction_ref: BlobRef | None = None,
-        items: Sequence[NewJobItem] | None = None,
+        items: list[NewJobItem] | None = None,
         job_id: str | None = None,
         metadata: Any | None = None,
         task_id: str | None = None,
@@ -3052,7 +3052,7 @@ class AsyncOperations(ABC):
         Whoever works on it reports by `job.*` events.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs", {"session": "sessionId"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "instructionRef": instruction_ref,
             "items": items,
@@ -3073,7 +3073,7 @@ class AsyncOperations(ABC):
     ) -> Job:
         """Show a job with its items."""
         route = Route("GET", "/v1/sessions/{session}/jobs/{job}", {"session": "sessionId", "job": "jobId"})
-        request = {
+        request: dict[str, Any] = {
             "jobId": job_id,
             "sessionId": session_id,
         }
@@ -3093,7 +3093,7 @@ class AsyncOperations(ABC):
         Items that are complete stay complete.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs/{job}/cancel", {"session": "sessionId", "job": "jobId"})
-        request = {
+        request: dict[str, Any] = {
             "jobId": job_id,
             "sessionId": session_id,
             "reason": reason,
@@ -3116,7 +3116,7 @@ class AsyncOperations(ABC):
         A job that had ended runs again; the other items keep their results.
         """
         route = Route("POST", "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", {"session": "sessionId", "job": "jobId", "item": "itemId"})
-        request = {
+        request: dict[str, Any] = {
             "itemId": item_id,
             "jobId": job_id,
             "sessionId": session_id,
@@ -3137,7 +3137,7 @@ class AsyncOperations(ABC):
         Each trial comes with its ids in this runtime, its reward, and what no event named.
         """
         route = Route("GET", "/v1/sessions/{session}/benchmark", {"session": "sessionId"}, {"trialId": "trial"})
-        request = {
+        request: dict[str, Any] = {
             "sessionId": session_id,
             "trialId": trial_id,
         }
@@ -3147,14 +3147,14 @@ class AsyncOperations(ABC):
     async def create_key(
         self,
         *,
-        scopes: Sequence[Scope],
+        scopes: list[Scope],
         expires_in_seconds: int | None = None,
         label: str | None = None,
         tenant: str | None = None,
     ) -> Key:
         """Create an API key."""
         route = Route("POST", "/v1/keys", {})
-        request = {
+        request: dict[str, Any] = {
             "scopes": scopes,
             "expiresInSeconds": expires_in_seconds,
             "label": label,
@@ -3170,7 +3170,7 @@ class AsyncOperations(ABC):
     ) -> KeyList:
         """List API keys."""
         route = Route("GET", "/v1/keys", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: KeyList = await self._run(route, request)
@@ -3186,7 +3186,7 @@ class AsyncOperations(ABC):
         It opens nothing from now on, and streams that came with it are cut within 5 s.
         """
         route = Route("DELETE", "/v1/keys/{key}", {"key": "keyId"})
-        request = {
+        request: dict[str, Any] = {
             "keyId": key_id,
         }
         await self._run(route, request)
@@ -3202,7 +3202,7 @@ class AsyncOperations(ABC):
         Everything else about the key stays: its id, its scopes, its browser credentials.
         """
         route = Route("POST", "/v1/keys/{key}/rotate", {"key": "keyId"})
-        request = {
+        request: dict[str, Any] = {
             "keyId": key_id,
             "overlapSeconds": overlap_seconds,
         }
@@ -3217,7 +3217,7 @@ class AsyncOperations(ABC):
         Only admins of the default tenant may.
         """
         route = Route("GET", "/v1/tenants", {})
-        request = {
+        request: dict[str, Any] = {
         }
         answer: TenantList = await self._run(route, request)
         return answer
@@ -3229,7 +3229,7 @@ class AsyncOperations(ABC):
     ) -> UsageFigures:
         """Show what a tenant uses and may use."""
         route = Route("GET", "/v1/usage", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: UsageFigures = await self._run(route, request)
@@ -3242,7 +3242,7 @@ class AsyncOperations(ABC):
     ) -> RetentionPlan:
         """Show what retention deletes within a day."""
         route = Route("GET", "/v1/retention", {})
-        request = {
+        request: dict[str, Any] = {
             "tenant": tenant,
         }
         answer: RetentionPlan = await self._run(route, request)

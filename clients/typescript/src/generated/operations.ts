@@ -27,14 +27,14 @@ export interface Action {
   readonly sequence: Sequence;
   readonly sessionId: SessionId;
   readonly status: "pending" | "resolved";
-  readonly actionType?: string;
+  readonly actionType?: string | undefined;
   /** The digest of exactly what will run; a decision names it. */
-  readonly digest?: string;
-  readonly expiresAt?: Timestamp;
-  readonly prompt?: string;
-  readonly taskId?: TaskId;
-  readonly toolName?: string;
-  readonly turnId?: TurnId;
+  readonly digest?: string | undefined;
+  readonly expiresAt?: Timestamp | undefined;
+  readonly prompt?: string | undefined;
+  readonly taskId?: TaskId | undefined;
+  readonly toolName?: string | undefined;
+  readonly turnId?: TurnId | undefined;
 }
 
 export type ActionId = string;
@@ -43,7 +43,7 @@ export type ActionId = string;
 export interface ActionPage {
   readonly actions: readonly Action[];
   /** Send it as `cursor` for the next page; absent on the last one. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** An agent in answers. */
@@ -58,7 +58,7 @@ export interface Agent {
   /** Agents that it may call as tools. */
   readonly subagents: readonly string[];
   readonly tools: readonly AgentTool[];
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
 /** A tool of an agent. */
@@ -96,13 +96,13 @@ export interface AttemptRead {
   /** Its status in the standard's words. */
   readonly status: string;
   /** When it ended. */
-  readonly endedAt?: Timestamp;
+  readonly endedAt?: Timestamp | undefined;
   /** Why it failed. */
-  readonly lastError?: ErrorInfo;
+  readonly lastError?: ErrorInfo | undefined;
   /** Its status in ours, where that says more. */
-  readonly nativeStatus?: string;
+  readonly nativeStatus?: string | undefined;
   /** When it began. */
-  readonly startedAt?: Timestamp;
+  readonly startedAt?: Timestamp | undefined;
 }
 
 export interface BenchmarkExport {
@@ -118,10 +118,10 @@ export interface BenchmarkExport {
   readonly trials: readonly unknown[];
   /** Older trials are in the log only. */
   readonly truncated: boolean;
-  readonly comparisons?: unknown;
-  readonly configurations?: unknown;
+  readonly comparisons?: unknown | undefined;
+  readonly configurations?: unknown | undefined;
   /** Absent beside a single trial, as are configurations and comparisons. */
-  readonly datasets?: unknown;
+  readonly datasets?: unknown | undefined;
 }
 
 export type CancelMode = "immediate" | "after_turn";
@@ -140,7 +140,7 @@ export interface ChangedTask {
   readonly status: string;
   readonly taskId: TaskId;
   /** The task had this status before. */
-  readonly duplicate?: boolean;
+  readonly duplicate?: boolean | undefined;
 }
 
 export interface ClosedSubagent {
@@ -218,20 +218,20 @@ export interface Job {
   /** The first event about it. */
   readonly sequence: Sequence;
   readonly status: JobStatus;
-  readonly createdAt?: Timestamp;
+  readonly createdAt?: Timestamp | undefined;
   /** Items beyond those that the state has. */
-  readonly droppedItems?: number;
-  readonly endedAt?: Timestamp;
-  readonly error?: ErrorInfo;
-  readonly instructionRef?: BlobRef;
-  readonly metadata?: unknown;
+  readonly droppedItems?: number | undefined;
+  readonly endedAt?: Timestamp | undefined;
+  readonly error?: ErrorInfo | undefined;
+  readonly instructionRef?: BlobRef | undefined;
+  readonly metadata?: unknown | undefined;
   /** As its worker counted last. */
-  readonly progress?: JobProgress;
-  readonly reason?: string;
-  readonly startedAt?: Timestamp;
-  readonly taskId?: TaskId;
-  readonly threadId?: ThreadId;
-  readonly title?: string;
+  readonly progress?: JobProgress | undefined;
+  readonly reason?: string | undefined;
+  readonly startedAt?: Timestamp | undefined;
+  readonly taskId?: TaskId | undefined;
+  readonly threadId?: ThreadId | undefined;
+  readonly title?: string | undefined;
 }
 
 /** A job after a command. */
@@ -241,7 +241,7 @@ export interface JobAnswer {
   readonly jobId: string;
   readonly status: JobStatus;
   /** The job had this status before. */
-  readonly duplicate?: boolean;
+  readonly duplicate?: boolean | undefined;
 }
 
 export interface JobList {
@@ -262,20 +262,20 @@ export interface JobSummary {
   /** The first event about it. */
   readonly sequence: Sequence;
   readonly status: JobStatus;
-  readonly createdAt?: Timestamp;
+  readonly createdAt?: Timestamp | undefined;
   /** Items beyond those that the state has. */
-  readonly droppedItems?: number;
-  readonly endedAt?: Timestamp;
-  readonly error?: ErrorInfo;
-  readonly instructionRef?: BlobRef;
-  readonly metadata?: unknown;
+  readonly droppedItems?: number | undefined;
+  readonly endedAt?: Timestamp | undefined;
+  readonly error?: ErrorInfo | undefined;
+  readonly instructionRef?: BlobRef | undefined;
+  readonly metadata?: unknown | undefined;
   /** As its worker counted last. */
-  readonly progress?: JobProgress;
-  readonly reason?: string;
-  readonly startedAt?: Timestamp;
-  readonly taskId?: TaskId;
-  readonly threadId?: ThreadId;
-  readonly title?: string;
+  readonly progress?: JobProgress | undefined;
+  readonly reason?: string | undefined;
+  readonly startedAt?: Timestamp | undefined;
+  readonly taskId?: TaskId | undefined;
+  readonly threadId?: ThreadId | undefined;
+  readonly title?: string | undefined;
 }
 
 /** An API key without its secret. All times are in milliseconds since 1970. */
@@ -284,15 +284,15 @@ export interface Key {
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
   readonly tenant: TenantId;
-  readonly expiresAt?: number;
+  readonly expiresAt?: number | undefined;
   /** Only in the answer to a rotation: until when the former secret works. */
-  readonly formerUntil?: number;
+  readonly formerUntil?: number | undefined;
   /** The text of the key, shown once. */
-  readonly key?: string;
-  readonly label?: string;
+  readonly key?: string | undefined;
+  readonly label?: string | undefined;
   /** To about a minute. */
-  readonly lastUsedAt?: number;
-  readonly revokedAt?: number;
+  readonly lastUsedAt?: number | undefined;
+  readonly revokedAt?: number | undefined;
 }
 
 export type KeyId = string;
@@ -306,11 +306,11 @@ export interface NewJobItem {
   /** Its id in the job. */
   readonly itemId: string;
   /** Where its input is. */
-  readonly inputRef?: BlobRef;
+  readonly inputRef?: BlobRef | undefined;
   /** Of the caller's own; at most 16 KiB. */
-  readonly metadata?: unknown;
+  readonly metadata?: unknown | undefined;
   /** A short name for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 export interface PlannedDeletion {
@@ -336,39 +336,39 @@ export interface Process {
   /** `cancelled` if somebody ended it, `lost` if its owner died. */
   readonly status: Status;
   /** Its command, shortened. */
-  readonly commandSummary?: string;
+  readonly commandSummary?: string | undefined;
   /** Its working directory. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** True if it may destroy something. */
-  readonly destructive?: boolean;
+  readonly destructive?: boolean | undefined;
   /** How long it ran, in milliseconds. */
-  readonly durationMs?: number;
+  readonly durationMs?: number | undefined;
   /** When it ended. */
-  readonly endedAt?: Timestamp;
+  readonly endedAt?: Timestamp | undefined;
   /** Why it failed. */
-  readonly error?: ErrorInfo;
+  readonly error?: ErrorInfo | undefined;
   /** Its exit code. */
-  readonly exitCode?: number;
+  readonly exitCode?: number | undefined;
   /** True if it takes input while it runs. */
-  readonly interactive?: boolean;
+  readonly interactive?: boolean | undefined;
   /** Its output, in blobs. */
-  readonly outputRefs?: readonly BlobRef[];
+  readonly outputRefs?: readonly BlobRef[] | undefined;
   /** Why it was ended. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The signal that ended it. */
-  readonly signal?: string;
+  readonly signal?: string | undefined;
   /** When it began. */
-  readonly startedAt?: Timestamp;
+  readonly startedAt?: Timestamp | undefined;
   /** The task that started it. */
-  readonly taskId?: TaskId;
+  readonly taskId?: TaskId | undefined;
   /** Who ended it. */
-  readonly terminatedBy?: string;
+  readonly terminatedBy?: string | undefined;
   /** The tool call that started it. */
-  readonly toolCallId?: ToolCallId;
+  readonly toolCallId?: ToolCallId | undefined;
   /** The tool. */
-  readonly toolName?: string;
+  readonly toolName?: string | undefined;
   /** The turn that started it. */
-  readonly turnId?: TurnId;
+  readonly turnId?: TurnId | undefined;
 }
 
 export type ProcessId = string;
@@ -377,7 +377,7 @@ export interface ProcessOver {
   readonly processId: string;
   /** `cancelled` if it was ended, or how it ended by itself just before. */
   readonly status: string;
-  readonly exitCode?: number;
+  readonly exitCode?: number | undefined;
 }
 
 export interface ProcessWritten {
@@ -419,7 +419,7 @@ export interface QueueEntry {
 export interface QuotaFigure {
   readonly used: number;
   /** Absent without a limit. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** The finished sessions whose events are deleted next. */
@@ -432,7 +432,7 @@ export interface RetentionPlan {
   /** The time by which events are old; behind the clock after the clock was set forward. */
   readonly time: string;
   /** How long finished sessions are stored. Absent: for ever. */
-  readonly retentionSeconds?: number;
+  readonly retentionSeconds?: number | undefined;
 }
 
 /** An item whose next attempt began. */
@@ -467,8 +467,8 @@ export interface Rule {
   /** The identity of the tool: where it comes from, its name, its schema and what it sets in motion. */
   readonly tool: string;
   readonly toolName: string;
-  readonly decidedAt?: Timestamp;
-  readonly decidedBy?: string;
+  readonly decidedAt?: Timestamp | undefined;
+  readonly decidedBy?: string | undefined;
 }
 
 export interface RuleList {
@@ -498,10 +498,10 @@ export interface Session {
   readonly status: string;
   readonly updatedAt: Timestamp;
   /** The agent of turns that name none. */
-  readonly agent?: string;
-  readonly metadata?: unknown;
-  readonly tags?: readonly string[];
-  readonly title?: string;
+  readonly agent?: string | undefined;
+  readonly metadata?: unknown | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly title?: string | undefined;
 }
 
 export type SessionId = string;
@@ -510,7 +510,7 @@ export type SessionId = string;
 export interface SessionPage {
   readonly sessions: readonly Session[];
   /** Send it as `cursor` for the next page; absent on the last one. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A link by which anybody who has it may read a session up to an event. */
@@ -523,7 +523,7 @@ export interface Share {
   readonly through: number;
   readonly title: string;
   readonly url: string;
-  readonly revokedAt?: Timestamp;
+  readonly revokedAt?: Timestamp | undefined;
 }
 
 export type ShareId = string;
@@ -565,12 +565,12 @@ export interface SubagentState {
   readonly status: Status;
   readonly subagentId: TaskId;
   readonly taskId: TaskId;
-  readonly agent?: string;
-  readonly objective?: string;
-  readonly parentTaskId?: TaskId;
-  readonly parentToolCallId?: ToolCallId;
-  readonly title?: string;
-  readonly turnId?: TurnId;
+  readonly agent?: string | undefined;
+  readonly objective?: string | undefined;
+  readonly parentTaskId?: TaskId | undefined;
+  readonly parentToolCallId?: ToolCallId | undefined;
+  readonly title?: string | undefined;
+  readonly turnId?: TurnId | undefined;
 }
 
 export interface Subagents {
@@ -592,11 +592,11 @@ export interface TaskFailure {
   /** For people. */
   readonly message: string;
   /** What sort of failure it is. */
-  readonly category?: string;
+  readonly category?: string | undefined;
   /** For programs. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** Whether another attempt may succeed. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
 }
 
 export type TaskId = string;
@@ -615,25 +615,25 @@ export interface TaskRead {
   /** The task. */
   readonly taskId: TaskId;
   /** When it was created. */
-  readonly createdAt?: Timestamp;
+  readonly createdAt?: Timestamp | undefined;
   /** The run at work, or the last one. */
-  readonly currentRunId?: RunId;
+  readonly currentRunId?: RunId | undefined;
   /** When it ended. */
-  readonly endedAt?: Timestamp;
+  readonly endedAt?: Timestamp | undefined;
   /** Why its last run failed. */
-  readonly lastError?: ErrorInfo;
+  readonly lastError?: ErrorInfo | undefined;
   /** Its status in ours, where that says more. */
-  readonly nativeStatus?: string;
+  readonly nativeStatus?: string | undefined;
   /** What it is to reach. */
-  readonly objective?: string;
+  readonly objective?: string | undefined;
   /** The task that called it. */
-  readonly parentTaskId?: TaskId;
+  readonly parentTaskId?: TaskId | undefined;
   /** Why it has this status. */
-  readonly statusReason?: string;
+  readonly statusReason?: string | undefined;
   /** A name for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Its turn. */
-  readonly turnId?: TurnId;
+  readonly turnId?: TurnId | undefined;
 }
 
 export type TaskVisibility = "foreground" | "background" | "internal" | "hidden" | "unknown";
@@ -690,10 +690,10 @@ export interface Thread {
   readonly truncated: boolean;
   readonly turns: readonly unknown[];
   /** Absent while no turn is active. */
-  readonly activeTurnId?: string;
+  readonly activeTurnId?: string | undefined;
   /** Our own word, where the standard's differs. */
-  readonly nativeStatus?: string;
-  readonly title?: string;
+  readonly nativeStatus?: string | undefined;
+  readonly title?: string | undefined;
 }
 
 export type ThreadId = string;
@@ -712,7 +712,7 @@ export interface Turn {
   readonly taskId: TaskId;
   readonly turnId: TurnId;
   /** The turn was there before. */
-  readonly duplicate?: boolean;
+  readonly duplicate?: boolean | undefined;
 }
 
 export type TurnId = string;
@@ -723,29 +723,29 @@ export type UsageFigures = TenantUsage | AllTenantUsage;
 /** What `createSession` takes. */
 export interface CreateSessionRequest {
   /** The agent of turns that name none. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Members of your own, which are stored and answered unchanged. */
-  readonly metadata?: unknown;
+  readonly metadata?: unknown | undefined;
   /** Default: a new id. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** Words by which sessions are listed. */
-  readonly tags?: readonly string[];
+  readonly tags?: readonly string[] | undefined;
   /** A title for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** What `listSessions` takes. */
 export interface ListSessionsRequest {
   /** Where the last page ended. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** How many entries a page has at most. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Only sessions that changed at this time or later. */
-  readonly since?: Timestamp;
+  readonly since?: Timestamp | undefined;
   /** Only sessions with this status. */
-  readonly status?: string;
+  readonly status?: string | undefined;
   /** Only sessions with this tag. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** What `getSession` takes. */
@@ -765,9 +765,9 @@ export interface GetStateRequest {
   /** The session. */
   readonly sessionId: string;
   /** The state after this event: a cursor or a sequence. Default: after the last one. */
-  readonly at?: string;
+  readonly at?: string | undefined;
   /** The fold itself, or what the Agent Runtime standard makes of it. */
-  readonly view?: "state" | "snapshot" | "read_models" | "lime_snapshot";
+  readonly view?: "state" | "snapshot" | "read_models" | "lime_snapshot" | undefined;
 }
 
 /** What `exportEvidence` takes. */
@@ -788,9 +788,9 @@ export interface CancelTurnRequest {
   readonly sessionId: string;
   /** The turn. */
   readonly turnId: string;
-  readonly mode?: CancelMode;
+  readonly mode?: CancelMode | undefined;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `retryTurn` takes. */
@@ -815,7 +815,7 @@ export interface ListQueueRequest {
   /** The session. */
   readonly sessionId: string;
   /** Only turns of this thread. */
-  readonly threadId?: ThreadId;
+  readonly threadId?: ThreadId | undefined;
 }
 
 /** What `removeQueuedTurn` takes. */
@@ -837,13 +837,13 @@ export interface PromoteQueuedTurnRequest {
 /** What `listActions` takes. */
 export interface ListActionsRequest {
   /** Where the last page ended. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** How many entries a page has at most. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Only actions of this session. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** Only actions with this status. */
-  readonly status?: "pending";
+  readonly status?: "pending" | undefined;
 }
 
 /** What `listSessionActions` takes. */
@@ -851,11 +851,11 @@ export interface ListSessionActionsRequest {
   /** The session. */
   readonly sessionId: string;
   /** Where the last page ended. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** How many entries a page has at most. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Only actions with this status. */
-  readonly status?: "pending";
+  readonly status?: "pending" | undefined;
 }
 
 /** What `decideAction` takes. */
@@ -867,15 +867,15 @@ export interface DecideActionRequest {
   /** The session. */
   readonly sessionId: string;
   /** The decision holds for this tool and agent from now on. */
-  readonly always?: boolean;
+  readonly always?: boolean | undefined;
   /** What runs instead, for `edit`. */
-  readonly arguments?: unknown;
+  readonly arguments?: unknown | undefined;
   /** The digest of exactly what will run, from the action. Required by all but `reject`. */
-  readonly digest?: string;
+  readonly digest?: string | undefined;
   /** The reason, or the answer in words. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** The answer as a value, for `respond`. */
-  readonly response?: unknown;
+  readonly response?: unknown | undefined;
 }
 
 /** What `listRules` takes. */
@@ -897,9 +897,9 @@ export interface GetTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** The unit of offsets in text. */
-  readonly indexUnit?: "code_point" | "utf16" | "utf8";
+  readonly indexUnit?: "code_point" | "utf16" | "utf8" | undefined;
   /** The session of the task. Default: the newest that has a task of this id. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
 }
 
 /** What `listProcesses` takes. */
@@ -923,11 +923,11 @@ export interface WriteProcessStdinRequest {
   /** The session. */
   readonly sessionId: string;
   /** This is the last write: the input is closed. */
-  readonly endOfInput?: boolean;
+  readonly endOfInput?: boolean | undefined;
   /** The text is stored nowhere; the event has its size only. */
-  readonly secret?: boolean;
+  readonly secret?: boolean | undefined;
   /** At most 65536 bytes. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** What `terminateProcess` takes. */
@@ -937,7 +937,7 @@ export interface TerminateProcessRequest {
   /** The session. */
   readonly sessionId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `getEnvironment` takes. */
@@ -955,9 +955,9 @@ export interface CreateShareRequest {
   /** The session. */
   readonly sessionId: string;
   /** How long the link works, in seconds. */
-  readonly expiresIn?: number;
+  readonly expiresIn?: number | undefined;
   /** Default: the session's. */
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** What `listShares` takes. */
@@ -987,7 +987,7 @@ export interface ListTasksRequest {
   /** The session. */
   readonly sessionId: string;
   /** Only tasks with this status. */
-  readonly status?: string;
+  readonly status?: string | undefined;
 }
 
 /** What `createTask` takes. */
@@ -995,39 +995,39 @@ export interface CreateTaskRequest {
   /** The session. */
   readonly sessionId: string;
   /** By what the result is judged. */
-  readonly acceptance?: readonly unknown[];
+  readonly acceptance?: readonly unknown[] | undefined;
   /** Who works on it, as an agent's name. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Who is to do it. */
-  readonly assignee?: unknown;
+  readonly assignee?: unknown | undefined;
   /** What the work must respect. */
-  readonly constraints?: unknown;
+  readonly constraints?: unknown | undefined;
   /** What sort of work it is. */
-  readonly kind?: string;
+  readonly kind?: string | undefined;
   /** What is to be reached. */
-  readonly objective?: string;
+  readonly objective?: string | undefined;
   /** Who answers for it. */
-  readonly owner?: unknown;
+  readonly owner?: unknown | undefined;
   /** The external task that this one is a part of. */
-  readonly parentTaskId?: string;
+  readonly parentTaskId?: string | undefined;
   /** How urgent it is, in the caller's words. */
-  readonly priority?: string;
+  readonly priority?: string | undefined;
   /** Who asked for it. */
-  readonly requestedBy?: unknown;
+  readonly requestedBy?: unknown | undefined;
   /** What belongs to the work and what does not. */
-  readonly scope?: unknown;
+  readonly scope?: unknown | undefined;
   /** The first status; `accepted` by default. */
-  readonly status?: InitialTaskStatus;
+  readonly status?: InitialTaskStatus | undefined;
   /** Tasks of the same purpose share it. */
-  readonly taskFamily?: string;
+  readonly taskFamily?: string | undefined;
   /** The id of the new task; made by the server by default. */
-  readonly taskId?: string;
+  readonly taskId?: string | undefined;
   /** The thread that the task belongs to. */
-  readonly threadId?: string;
+  readonly threadId?: string | undefined;
   /** A short name for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Whether people are shown the task. */
-  readonly visibility?: TaskVisibility;
+  readonly visibility?: TaskVisibility | undefined;
 }
 
 /** What `updateTask` takes. */
@@ -1037,31 +1037,31 @@ export interface UpdateTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** By what the result is judged. */
-  readonly acceptance?: readonly unknown[];
+  readonly acceptance?: readonly unknown[] | undefined;
   /** Who works on it, as an agent's name. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Who is to do it. */
-  readonly assignee?: unknown;
+  readonly assignee?: unknown | undefined;
   /** What the work must respect. */
-  readonly constraints?: unknown;
+  readonly constraints?: unknown | undefined;
   /** What sort of work it is. */
-  readonly kind?: string;
+  readonly kind?: string | undefined;
   /** What is to be reached. */
-  readonly objective?: string;
+  readonly objective?: string | undefined;
   /** Who answers for it. */
-  readonly owner?: unknown;
+  readonly owner?: unknown | undefined;
   /** How urgent it is, in the caller's words. */
-  readonly priority?: string;
+  readonly priority?: string | undefined;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** What belongs to the work and what does not. */
-  readonly scope?: unknown;
+  readonly scope?: unknown | undefined;
   /** Tasks of the same purpose share it. */
-  readonly taskFamily?: string;
+  readonly taskFamily?: string | undefined;
   /** A short name for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Whether people are shown the task. */
-  readonly visibility?: TaskVisibility;
+  readonly visibility?: TaskVisibility | undefined;
 }
 
 /** What `startTask` takes. */
@@ -1071,7 +1071,7 @@ export interface StartTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `appendTaskProgress` takes. */
@@ -1081,19 +1081,19 @@ export interface AppendTaskProgressRequest {
   /** The task. */
   readonly taskId: string;
   /** Which of the criteria are met. */
-  readonly acceptance?: unknown;
+  readonly acceptance?: unknown | undefined;
   /** Figures of the caller's own. */
-  readonly counters?: unknown;
+  readonly counters?: unknown | undefined;
   /** Whether the result reached who asked for it. */
-  readonly deliveryState?: TaskDelivery;
+  readonly deliveryState?: TaskDelivery | undefined;
   /** How much of the work is done, from 0 to 1. */
-  readonly fraction?: number;
+  readonly fraction?: number | undefined;
   /** What to show to people. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** Where results are. */
-  readonly outputRefs?: readonly unknown[];
+  readonly outputRefs?: readonly unknown[] | undefined;
   /** What the work is at. */
-  readonly phase?: TaskPhase;
+  readonly phase?: TaskPhase | undefined;
 }
 
 /** What `pauseTask` takes. */
@@ -1103,7 +1103,7 @@ export interface PauseTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `resumeTask` takes. */
@@ -1113,7 +1113,7 @@ export interface ResumeTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `completeTask` takes. */
@@ -1123,15 +1123,15 @@ export interface CompleteTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** The result in a sentence or two. */
-  readonly completionSummary?: string;
+  readonly completionSummary?: string | undefined;
   /** The result. */
-  readonly finalOutput?: unknown;
+  readonly finalOutput?: unknown | undefined;
   /** Where results are. */
-  readonly outputRefs?: readonly unknown[];
+  readonly outputRefs?: readonly unknown[] | undefined;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** What the work used. */
-  readonly usage?: unknown;
+  readonly usage?: unknown | undefined;
 }
 
 /** What `failTask` takes. */
@@ -1143,7 +1143,7 @@ export interface FailTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `cancelTask` takes. */
@@ -1153,7 +1153,7 @@ export interface CancelTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `retryTask` takes. */
@@ -1163,7 +1163,7 @@ export interface RetryTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `archiveTask` takes. */
@@ -1173,7 +1173,7 @@ export interface ArchiveTaskRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `linkTasks` takes. */
@@ -1187,7 +1187,7 @@ export interface LinkTasksRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `unlinkTasks` takes. */
@@ -1201,7 +1201,7 @@ export interface UnlinkTasksRequest {
   /** The task. */
   readonly taskId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `listSubagents` takes. */
@@ -1209,7 +1209,7 @@ export interface ListSubagentsRequest {
   /** The session. */
   readonly sessionId: string;
   /** Seconds to wait until all have ended. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
 }
 
 /** What `spawnSubagent` takes. */
@@ -1241,7 +1241,7 @@ export interface CloseSubagentRequest {
   /** The sub-agent. */
   readonly subagentId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `listJobs` takes. */
@@ -1249,7 +1249,7 @@ export interface ListJobsRequest {
   /** The session. */
   readonly sessionId: string;
   /** Only jobs with this status. */
-  readonly status?: "pending" | "running" | "completed" | "failed" | "cancelled";
+  readonly status?: "pending" | "running" | "completed" | "failed" | "cancelled" | undefined;
 }
 
 /** What `createJob` takes. */
@@ -1257,19 +1257,19 @@ export interface CreateJobRequest {
   /** The session. */
   readonly sessionId: string;
   /** Where the instructions are. */
-  readonly instructionRef?: BlobRef;
+  readonly instructionRef?: BlobRef | undefined;
   /** The pieces of work. */
-  readonly items?: readonly NewJobItem[];
+  readonly items?: readonly NewJobItem[] | undefined;
   /** The id of the new job; made by the server by default. */
-  readonly jobId?: string;
+  readonly jobId?: string | undefined;
   /** Of the caller's own; at most 16 KiB. */
-  readonly metadata?: unknown;
+  readonly metadata?: unknown | undefined;
   /** The task that the job works for. */
-  readonly taskId?: string;
+  readonly taskId?: string | undefined;
   /** The thread that the job belongs to. */
-  readonly threadId?: string;
+  readonly threadId?: string | undefined;
   /** A short name for people. */
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** What `getJob` takes. */
@@ -1287,7 +1287,7 @@ export interface CancelJobRequest {
   /** The session. */
   readonly sessionId: string;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `retryJobItem` takes. */
@@ -1299,9 +1299,9 @@ export interface RetryJobItemRequest {
   /** The session. */
   readonly sessionId: string;
   /** Also retry an item whose worker reported that another attempt cannot succeed. */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
   /** Why, for those who read the log. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** What `exportBenchmark` takes. */
@@ -1309,7 +1309,7 @@ export interface ExportBenchmarkRequest {
   /** The session. */
   readonly sessionId: string;
   /** Only this trial. */
-  readonly trialId?: string;
+  readonly trialId?: string | undefined;
 }
 
 /** What `createKey` takes. */
@@ -1317,17 +1317,17 @@ export interface CreateKeyRequest {
   /** What the key may do. */
   readonly scopes: readonly Scope[];
   /** How long the key works; without end by default. */
-  readonly expiresInSeconds?: number;
+  readonly expiresInSeconds?: number | undefined;
   /** A note for people. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /** Another tenant; only admins of the default tenant may. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
 }
 
 /** What `listKeys` takes. */
 export interface ListKeysRequest {
   /** Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
 }
 
 /** What `revokeKey` takes. */
@@ -1341,7 +1341,7 @@ export interface RotateKeyRequest {
   /** The key. */
   readonly keyId: string;
   /** How long the former secret works on; a day by default. */
-  readonly overlapSeconds?: number;
+  readonly overlapSeconds?: number | undefined;
 }
 
 /** What `listTenants` takes. */
@@ -1351,13 +1351,13 @@ export interface ListTenantsRequest {
 /** What `getUsage` takes. */
 export interface GetUsageRequest {
   /** Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
 }
 
 /** What `getRetention` takes. */
 export interface GetRetentionRequest {
   /** Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
 }
 
 /** Every operation of the server, one method each. */

@@ -67,7 +67,9 @@ fn request(out: &mut String, row: &OperationRow) {
 fn write_member(out: &mut String, member: &SchemaMember<'_>) {
     comment(out, "  ", &description(member.schema));
     let (mark, kind) = optional(member);
-    push(out, format_args!("  readonly {}{mark}: {};\n", member.name, text(&kind)));
+    // So that a caller may pass on a value that may be undefined.
+    let or_undefined = if mark.is_empty() { "" } else { " | undefined" };
+    push(out, format_args!("  readonly {}{mark}: {}{or_undefined};\n", member.name, text(&kind)));
 }
 
 /// An absent member is left out, never `null`.
