@@ -7,6 +7,7 @@ use riverrun_event::ErrorCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{ApiError, KeyScope, RequestContext, decode_text, to_json};
 
@@ -236,7 +237,14 @@ fn run<'a, O: Operation>(context: &'a RequestContext, request: &'a str) -> Runni
     })
 }
 
-/// The schema of a request without a reference around it.
+/// The schema of a request without a reference around it. Some requests serialise a part of themselves as a payload; the
+/// mark `writeOnly` on the other members would be of no use to callers.
 fn inline<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    T::json_schema(generator)
+    let mut schema = T::json_schema(generator);
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    let members = members.into_iter().flat_map(|members| members.values_mut());
+    for member in members.filter_map(Value::as_object_mut) {
+        member.remove("writeOnly");
+    }
+    schema
 }

@@ -36,7 +36,7 @@ async fn a_kept_task_is_created_moved_and_listed() {
     let refused = server.call(&format!("{path}/resume"), &[], "").await;
     assert_eq!(refused.refusal(), (409, "task_status".to_owned()), "{}", refused.text());
     let empty = server.call(&format!("{path}/link"), &[], "").await;
-    assert_eq!(empty.refusal(), (400, "invalid_field".to_owned()), "{}", empty.text());
+    assert_eq!(empty.refusal(), (400, "body_empty".to_owned()), "{}", empty.text());
     server.stop().await;
 }
 

@@ -144,7 +144,7 @@ async fn the_methods_describe_themselves() {
     let methods = document["methods"].as_array().expect("a list");
     let names: Vec<_> = methods.iter().map(|method| method["name"].as_str().unwrap_or("")).collect();
     assert!(
-        names.contains(&"session.follow") && names.contains(&"turn.submit") && names.len() == 117,
+        names.contains(&"session.follow") && names.contains(&"turn.submit") && names.len() == 124,
         "{names:?}"
     );
     let actions = document["x-agent-runtime"].as_array().expect("the standard's actions");

@@ -17,7 +17,7 @@ use riverrun_log::SessionRecord;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::edge::{Caller, Params, Problem, KeyScope as Right, not_found};
+use crate::edge::{Caller, KeyScope as Right, Params, Problem, not_found};
 use crate::gateway::responses::page;
 use crate::gateway::{Asking, Refusal, enter, json};
 use crate::route::check_addresses;
