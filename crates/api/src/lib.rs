@@ -30,5 +30,5 @@ pub use in_flight::{FlightGuard, InFlight};
 pub use member::{Form, Member};
 pub use operation::{About, Answer, Entry, Group, Method, Operation, Repeats};
 pub use operations::{OPERATIONS, operation};
-pub use services::{RunnerCommand, Services};
+pub use services::{CommandLabels, RunnerCommand, Services};
 pub use turn_input::{check_addresses, check_blobs, check_input, says_nothing, settings};
