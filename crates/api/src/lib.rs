@@ -41,6 +41,6 @@ pub use member::{RequestMember, ValueForm};
 pub use operation::{About, HttpMethod, Operation, OperationAnswer, OperationEntry, OperationGroup, Repeats};
 pub use operations::{OPERATIONS, operation};
 pub use rates::TenantRates;
-pub use services::{RunnerCommand, Services, TenantServices};
+pub use services::{CommandLabels, RunnerCommand, Services, TenantServices};
 pub use tenant_meter::{QuotaFigure, TenantFigures, TenantMeter};
 pub use turn_input::{check_addresses, check_blobs, check_input, is_blank_input, settings};

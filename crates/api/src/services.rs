@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, RwLock};
 
+use prometheus_client::encoding::EncodeLabelSet;
 use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Error, Log, Random, SessionKey};
@@ -60,6 +61,14 @@ impl TenantServices {
     }
 }
 
+/// What was asked of the runner, and what it answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct CommandLabels {
+    pub command: &'static str,
+    /// `ok`, or the code of the error.
+    pub result: &'static str,
+}
+
 /// Shared by every operation. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Services(Arc<Inner>);
@@ -70,7 +79,7 @@ struct Inner {
     agents: RwLock<Arc<Agents>>,
     in_flight: InFlight,
     /// By command and result.
-    commands: Arc<Family<Counter>>,
+    commands: Family<CommandLabels, Counter>,
     tenants: TenantServices,
 }
 
@@ -79,7 +88,7 @@ impl Services {
         sessions: Sessions,
         runner: Runner,
         agents: Agents,
-        commands: Arc<Family<Counter>>,
+        commands: Family<CommandLabels, Counter>,
         tenants: TenantServices,
     ) -> Self {
         let (agents, in_flight) = (RwLock::new(Arc::new(agents)), InFlight::default());
@@ -176,7 +185,8 @@ impl Services {
     ) -> Result<T, ApiError> {
         let result = result.map_err(|error| ApiError::from(&error));
         let word = result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
-        self.0.commands.with(&[command.as_str(), word]).increment();
+        let labels = CommandLabels { command: command.as_str(), result: word };
+        self.0.commands.get_or_create(&labels).inc();
         result
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use riverrun_event::{Author, BlobRef, Decoded, EventType, Family, OutputChanged, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
-use riverrun_session::{AppendError, Batch, Hub, READ_BYTES, Sessions, Source, draft_of, spill_large};
+use riverrun_session::{
+    AppendError, Batch, Hub, READ_BYTES, Sessions, Source, TurnLabels, draft_of, spill_large,
+};
 use serde_json::Value;
 
 use crate::{
@@ -227,8 +229,8 @@ fn count(sessions: &Sessions, batch: &Batch) {
     for event in &batch.events {
         let outcome = match event.draft.kind {
             EventType::TurnSubmitted => {
-                metrics.turns_started.increment();
-                metrics.turns_active.add(1);
+                metrics.turns_started.inc();
+                metrics.turns_active.inc();
                 continue;
             }
             EventType::TurnCompleted => "completed",
@@ -236,8 +238,8 @@ fn count(sessions: &Sessions, batch: &Batch) {
             EventType::TurnCancelled => "cancelled",
             _ => continue,
         };
-        metrics.turns.with(&[outcome]).increment();
-        metrics.turns_active.add(-1);
+        metrics.turns.get_or_create(&TurnLabels { outcome }).inc();
+        metrics.turns_active.dec();
     }
 }
 

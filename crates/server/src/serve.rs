@@ -206,7 +206,7 @@ async fn recover(app: &App) -> Result<(), StartError> {
     let turns = app.runner().recover().await.map_err(|error| StartError::Recover(error.to_string()))?;
     let metrics = app.edge().metrics();
     metrics.recovery_seconds.observe(started.elapsed().as_secs_f64());
-    metrics.session.turns_active.add(i64::try_from(turns).unwrap_or(i64::MAX));
+    metrics.session.turns_active.inc_by(i64::try_from(turns).unwrap_or(i64::MAX));
     if turns > 0 {
         tracing::info!(turns, "went on with open turns");
     }

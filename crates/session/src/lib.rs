@@ -70,7 +70,7 @@ pub use jobs::{Job, JobFailure, TAG as JOBS_TAG, is_jobs};
 pub use lock::lock;
 pub use ownership::Ownership;
 pub use retention::{ANNOUNCED, Retention};
-pub use session_metrics::SessionMetrics;
+pub use session_metrics::{AppendLabels, ResumeLabels, SessionMetrics, StreamLabels, TurnLabels};
 pub use sessions::{Parts, Sessions, Source, Worker};
 pub use settings::Settings;
 pub use spill::spill_large;

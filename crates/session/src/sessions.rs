@@ -13,7 +13,7 @@ use crate::hubs::{Batch, Hub, Hubs, Landed};
 use crate::metrics::Counter;
 use crate::ownership::{Ownership, RENEW_EVERY};
 use crate::retention::Retention;
-use crate::{AppendError, SessionMetrics, Settings};
+use crate::{AppendError, AppendLabels, SessionMetrics, Settings};
 
 /// Clones share everything.
 #[derive(Clone)]
@@ -31,8 +31,8 @@ struct Shared {
     retention: OnceLock<Retention>,
     worker: OnceLock<Arc<dyn Worker>>,
     /// Events that were appended, by their source.
-    ingested: Arc<Counter>,
-    run: Arc<Counter>,
+    ingested: Counter,
+    run: Counter,
 }
 
 /// What sessions are made over.
@@ -72,14 +72,15 @@ impl Sessions {
     /// Listens to the log's commits from here on. Must be called inside a tokio runtime.
     pub fn new(parts: Parts) -> Self {
         let Parts { log, clock, ownership, settings, metrics, drain } = parts;
+        let appended_by = |source| metrics.events_appended.get_or_create_owned(&AppendLabels { source });
         Self(Arc::new(Shared {
             hubs: Hubs::new(log.clone(), clock.clone()),
             log,
             clock,
             ownership,
             settings: RwLock::new(settings),
-            ingested: metrics.events_appended.with(&["ingest"]),
-            run: metrics.events_appended.with(&["runner"]),
+            ingested: appended_by("ingest"),
+            run: appended_by("runner"),
             metrics,
             drain,
             due: DueSessions::default(),
@@ -228,7 +229,7 @@ impl Sessions {
             Source::Ingest => &self.0.ingested,
             Source::Runner => &self.0.run,
         };
-        counter.add(batch.events.len() as u64);
+        counter.inc_by(batch.events.len() as u64);
         self.0.due.appended(hub, batch);
     }
 

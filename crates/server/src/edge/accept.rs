@@ -34,7 +34,7 @@ use super::fault::ResetWhenCut;
 use super::io::{CloseOnDrop, SharedIo};
 use super::problem::Problem;
 use super::stream::{self, Handover};
-use crate::metrics::Held;
+use crate::metrics::{GaugeGuard, RefusalLabels};
 
 /// The remote end of a connection, as an extension of each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub async fn serve(listener: TcpListener, router: Router, edge: Edge) -> io::Res
 
 fn note_end(ended: Result<(), tokio::task::JoinError>, edge: &Edge) {
     if ended.is_err_and(|error| error.is_panic()) {
-        edge.metrics().panics.increment();
+        edge.metrics().panics.inc();
         tracing::error!("the task of a connection panicked");
     }
 }
@@ -98,7 +98,7 @@ fn admit(
             });
         }
         Err(reason) => {
-            edge.metrics().connections_refused.with(&[reason]).increment();
+            edge.metrics().connections_refused.get_or_create(&RefusalLabels { reason }).inc();
             turn_away(&stream, reason);
         }
     }
@@ -106,7 +106,7 @@ fn admit(
 
 /// One connection from accept to close.
 async fn connection(stream: TcpStream, peer: Peer, router: Router, edge: Edge) {
-    let _open = Held::new(edge.metrics().connections.clone());
+    let _open = GaugeGuard::new(&edge.metrics().connections);
     if stream.set_nodelay(true).is_err() {
         return;
     }
@@ -337,7 +337,8 @@ async fn accept_failed(error: &io::Error, listener: &TcpListener, edge: &Edge, s
     if of_the_peer {
         return;
     }
-    edge.metrics().connections_refused.with(&["descriptors"]).increment();
+    let labels = RefusalLabels { reason: "descriptors" };
+    edge.metrics().connections_refused.get_or_create(&labels).inc();
     tracing::warn!(error = %error.kind(), "accept failed");
     if spare.0.take().is_some()
         && let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, listener.accept()).await

@@ -266,7 +266,7 @@ impl Edge {
     }
 
     fn refuse(&self, ip: Option<IpAddr>) -> Problem {
-        self.metrics().auth_failures.increment();
+        self.metrics().auth_failures.inc();
         match ip.and_then(|ip| self.failures().count(ip.to_canonical())) {
             Some(wait) => Problem::new(ErrorCode::RateLimited, "too many wrong keys from this address")
                 .quota("failed_auth")

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::Edge;
 use super::accept::Peer;
 use super::problem::Problem;
+use crate::metrics::Metrics;
 use riverrun_api::KeyScope;
 
 /// Why the server takes no work now, as a word that is safe to show anybody.
@@ -82,6 +83,6 @@ pub(super) async fn metrics(
     if !edge.has_open_metrics() {
         edge.authenticate(&headers, peer)?.require(KeyScope::Read)?;
     }
-    let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    let content_type = [(CONTENT_TYPE, Metrics::CONTENT_TYPE)];
     Ok((content_type, edge.metrics().render()).into_response())
 }

@@ -24,6 +24,7 @@ use super::fault::Fault;
 use super::host::Page;
 use super::problem::Problem;
 use super::query;
+use crate::metrics::RequestLabels;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -61,7 +62,7 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
 
     let answered = AssertUnwindSafe(answer(&edge, page, request, next)).catch_unwind().await;
     let response = answered.unwrap_or_else(|_| {
-        edge.metrics().panics.increment();
+        edge.metrics().panics.inc();
         tracing::error!(request_id = %id.0, "a handler panicked");
         Problem::new(ErrorCode::Internal, "a defect in the server; report the request id").into_response()
     });
@@ -72,7 +73,7 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let status = response.status();
     let elapsed = started.elapsed();
-    edge.metrics().requests.with(&[method.as_str(), route, status.as_str()]).increment();
+    edge.metrics().requests.get_or_create(&RequestLabels::new(&method, route, status)).inc();
     edge.metrics().request_seconds.observe(elapsed.as_secs_f64());
     tracing::info!(
         target: "riverrun::access",

@@ -68,7 +68,7 @@ async fn serve<P: Protocol + 'static>(app: App, upgrade: Upgrade, protocol: P) {
     let Ok(io) = upgrade.connection.await else { return };
     let talk = Talk::new(TokioIo::new(io), upgrade.fault, app.edge().clone(), protocol);
     if AssertUnwindSafe(talk.run()).catch_unwind().await.is_err() {
-        app.edge().metrics().panics.increment();
+        app.edge().metrics().panics.inc();
         tracing::error!("the task of a WebSocket panicked");
     }
 }

@@ -71,7 +71,7 @@ async fn serve(app: App, upgrade: Upgrade, desk: Desk) {
     let Ok(io) = upgrade.connection.await else { return };
     let connection = Connection::new(TokioIo::new(io), upgrade.fault, app.edge().clone(), desk);
     if AssertUnwindSafe(connection.run()).catch_unwind().await.is_err() {
-        app.edge().metrics().panics.increment();
+        app.edge().metrics().panics.inc();
         tracing::error!("the task of a WebSocket panicked");
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Sleep};
 use super::socket::Lost;
 use super::{Bounds, Close, Socket};
 use crate::edge::{Caller, Edge, Limits};
+use crate::metrics::SlowConsumerLabels;
 
 /// Fragments of one message.
 const MAX_FRAGMENTS: usize = 1_024;
@@ -133,7 +134,7 @@ impl Vigil {
         }
         if let Some(since) = socket.output.stuck_since() {
             if now >= since + limits.stall_time {
-                self.edge.metrics().slow_consumers.with(&["cut"]).increment();
+                self.edge.metrics().slow_consumers.get_or_create(&SlowConsumerLabels { action: "cut" }).inc();
                 return Err(End::Close(self.words.stalled));
             }
             // It may be reading; that it says nothing proves nothing.

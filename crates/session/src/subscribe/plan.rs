@@ -13,6 +13,7 @@ use super::filter::Filter;
 use super::request::{CatchUp, Request};
 use super::snapshot_event::write_snapshot_event;
 use super::stream_opened::{StreamOpened, StreamScope};
+use crate::ResumeLabels;
 use crate::frame_batch::FrameBatch;
 use crate::hubs::{Hub, SharedKey};
 use crate::sessions::Sessions;
@@ -52,7 +53,8 @@ pub async fn open(
     if request.after.is_some() {
         let metrics = sessions.metrics();
         let outcome = plan.opened.as_ref().map_or("none", |opened| opened.outcome.as_str());
-        metrics.resumes.with(&[request.dialect.name(), outcome]).increment();
+        let labels = ResumeLabels { dialect: request.dialect.name(), result: outcome };
+        metrics.resumes.get_or_create(&labels).inc();
         metrics.resume_gap.observe(hub.head().get().saturating_sub(plan.at.get()) as f64);
     }
     Ok(plan)

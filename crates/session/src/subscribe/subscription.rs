@@ -16,11 +16,11 @@ use tokio::time::{Instant, Sleep};
 use super::encoder::{Encoder, Mute, Own};
 use super::plan::Plan;
 use super::request::Follow;
-use crate::READ_BYTES;
 use crate::frame_batch::FrameBatch;
 use crate::hubs::{Found, Hub, Slot};
-use crate::metrics::Held;
+use crate::metrics::GaugeGuard;
 use crate::sessions::Sessions;
+use crate::{READ_BYTES, StreamLabels};
 
 /// How often an idle stream looks whether its key still holds.
 const CHECK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
@@ -46,7 +46,7 @@ pub struct Subscription {
     sessions: Sessions,
     hub: Arc<Hub>,
     access: Box<dyn Access>,
-    _gauge: Held,
+    _gauge: GaugeGuard,
     encoder: Encoder,
     /// The last event that was encoded.
     at: Sequence,
@@ -91,8 +91,9 @@ impl Subscription {
         follow: Follow,
     ) -> Self {
         hub.follower_came();
-        let gauge =
-            sessions.metrics().streams.with(&[plan.encoder.dialect().name(), plan.encoder.transport()]);
+        let labels =
+            StreamLabels { dialect: plan.encoder.dialect().name(), transport: plan.encoder.transport() };
+        let gauge = sessions.metrics().streams.get_or_create_owned(&labels);
         let now = Instant::now();
         let mut subscription = Self {
             until: (follow == Follow::UntilCaughtUp).then(|| hub.head()),
@@ -101,7 +102,7 @@ impl Subscription {
             sessions,
             hub,
             access,
-            _gauge: Held::new(gauge),
+            _gauge: GaugeGuard::new(&gauge),
             encoder: plan.encoder,
             at: plan.at,
             turn_over: plan.turn_over,

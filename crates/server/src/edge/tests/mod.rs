@@ -6,6 +6,7 @@ mod input;
 mod shape;
 mod socket;
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +14,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
-use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
+use hyper_util::rt::TokioIo;
 use riverrun_api::Agents;
 use riverrun_event::{SessionId, TenantId};
 use riverrun_log::memory::MemoryLog;
@@ -30,6 +31,7 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::app::App;
+use crate::websocket::{self, Bounds, Socket};
 
 /// A server with one route of each kind.
 struct Fixture {
@@ -96,12 +98,21 @@ async fn stream(
     Ok(stream_response(Media::EventStream, body))
 }
 
-async fn echo(mut socket: WebSocket) {
-    while let Some(Ok(message)) = socket.recv().await {
-        if socket.send(message).await.is_err() {
-            return;
+async fn echo(request: axum::extract::Request) -> Result<axum::response::Response, Problem> {
+    const BOUNDS: Bounds = Bounds { message_bytes: 100, frame_bytes: 100, fragments: 1 };
+    let (mut parts, _) = request.into_parts();
+    let (response, upgrade) = websocket::accept(&mut parts)?;
+    tokio::spawn(async move {
+        let io = upgrade.connection.await.expect("the client stays for the answer");
+        let mut socket = Socket::new(TokioIo::new(io), BOUNDS, upgrade.fault);
+        while let Ok(Ok(text)) = poll_fn(|context| socket.poll_text(context)).await {
+            socket.output.text(&[&text]);
+            if poll_fn(|context| socket.poll_flush(context)).await.is_err() {
+                return;
+            }
         }
-    }
+    });
+    Ok(response)
 }
 
 fn allowed(caller: &Caller, scope: KeyScope) -> Result<&'static str, Problem> {
@@ -115,7 +126,7 @@ fn routes_under_test() -> Router<App> {
         .route("/v1/write", post(async |caller: Caller| allowed(&caller, KeyScope::Write)))
         .route("/v1/approve", post(async |caller: Caller| allowed(&caller, KeyScope::Approve)))
         .route("/v1/sessions/{session}/events", get(stream))
-        .route("/v1/ws", get(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo)))
+        .route("/v1/ws", get(echo))
         .route("/v1/panic", get(async || -> &'static str { panic!("on purpose") }))
         .route(
             "/v1/form",
