@@ -25,6 +25,7 @@ pub use follow::{
 /// Requests and answers of the operations.
 pub mod operations {
     pub use crate::generated::*;
+    pub use crate::route::Operations;
 }
 
 pub use riverrun_net::{

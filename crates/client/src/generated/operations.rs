@@ -11,7 +11,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::route::Operations;
 use crate::error::Result;
 use crate::route::Route;
 
@@ -455,7 +455,7 @@ pub struct Key {
     #[serde(rename = "keyId")]
     pub key_id: KeyId,
     #[serde(rename = "scopes")]
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     #[serde(rename = "tenant")]
     pub tenant: TenantId,
     #[serde(rename = "expiresAt", default, skip_serializing_if = "Option::is_none")]
@@ -482,6 +482,19 @@ pub struct KeyList {
     /// The oldest first.
     #[serde(rename = "keys")]
     pub keys: Vec<Key>,
+}
+
+/// What a key may do. Scopes do not imply each other, except that `admin` implies all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum KeyScope {
+    #[serde(rename = "read")]
+    Read,
+    #[serde(rename = "write")]
+    Write,
+    #[serde(rename = "approve")]
+    Approve,
+    #[serde(rename = "admin")]
+    Admin,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -744,19 +757,6 @@ pub struct RuleList {
 }
 
 pub type RunId = String;
-
-/// What a key may do. Scopes do not imply each other, except that `admin` implies all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Scope {
-    #[serde(rename = "read")]
-    Read,
-    #[serde(rename = "write")]
-    Write,
-    #[serde(rename = "approve")]
-    Approve,
-    #[serde(rename = "admin")]
-    Admin,
-}
 
 /// The dense number of an event in its session's log, from 1. `Sequence::ZERO` is the place before the first. ```text after ZERO [ 1 2 3 4 5 ] ^ ^ head = 5 ``` At most 2^53 − 1, so that every JSON reader holds it exactly.
 pub type Sequence = i64;
@@ -1228,7 +1228,7 @@ pub type TurnId = String;
 /// The figures of one tenant, or with `*` of every tenant.
 pub type UsageFigures = Value;
 
-/// What [`Client::create_session`] takes.
+/// What [`Operations::create_session`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CreateSessionRequest {
     /// The agent of turns that name none.
@@ -1261,7 +1261,7 @@ impl CreateSessionRequest {
     }
 }
 
-/// What [`Client::list_sessions`] takes.
+/// What [`Operations::list_sessions`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListSessionsRequest {
     /// Where the last page ended.
@@ -1294,7 +1294,7 @@ impl ListSessionsRequest {
     }
 }
 
-/// What [`Client::get_session`] takes.
+/// What [`Operations::get_session`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetSessionRequest {
     /// The session.
@@ -1311,7 +1311,7 @@ impl GetSessionRequest {
     }
 }
 
-/// What [`Client::delete_session`] takes.
+/// What [`Operations::delete_session`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeleteSessionRequest {
     /// The session.
@@ -1328,7 +1328,7 @@ impl DeleteSessionRequest {
     }
 }
 
-/// What [`Client::get_state`] takes.
+/// What [`Operations::get_state`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetStateRequest {
     /// The session.
@@ -1353,7 +1353,7 @@ impl GetStateRequest {
     }
 }
 
-/// What [`Client::export_evidence`] takes.
+/// What [`Operations::export_evidence`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExportEvidenceRequest {
     /// The session.
@@ -1370,7 +1370,7 @@ impl ExportEvidenceRequest {
     }
 }
 
-/// What [`Client::record_evidence`] takes.
+/// What [`Operations::record_evidence`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecordEvidenceRequest {
     /// The session.
@@ -1387,7 +1387,7 @@ impl RecordEvidenceRequest {
     }
 }
 
-/// What [`Client::cancel_turn`] takes.
+/// What [`Operations::cancel_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CancelTurnRequest {
     /// The session.
@@ -1415,7 +1415,7 @@ impl CancelTurnRequest {
     }
 }
 
-/// What [`Client::retry_turn`] takes.
+/// What [`Operations::retry_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetryTurnRequest {
     /// The session.
@@ -1436,7 +1436,7 @@ impl RetryTurnRequest {
     }
 }
 
-/// What [`Client::steer_turn`] takes.
+/// What [`Operations::steer_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SteerTurnRequest {
     #[serde(rename = "input")]
@@ -1460,7 +1460,7 @@ impl SteerTurnRequest {
     }
 }
 
-/// What [`Client::list_queue`] takes.
+/// What [`Operations::list_queue`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListQueueRequest {
     /// The session.
@@ -1481,7 +1481,7 @@ impl ListQueueRequest {
     }
 }
 
-/// What [`Client::remove_queued_turn`] takes.
+/// What [`Operations::remove_queued_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RemoveQueuedTurnRequest {
     /// The session.
@@ -1502,7 +1502,7 @@ impl RemoveQueuedTurnRequest {
     }
 }
 
-/// What [`Client::promote_queued_turn`] takes.
+/// What [`Operations::promote_queued_turn`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PromoteQueuedTurnRequest {
     /// The session.
@@ -1523,7 +1523,7 @@ impl PromoteQueuedTurnRequest {
     }
 }
 
-/// What [`Client::list_actions`] takes.
+/// What [`Operations::list_actions`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListActionsRequest {
     /// Where the last page ended.
@@ -1552,7 +1552,7 @@ impl ListActionsRequest {
     }
 }
 
-/// What [`Client::list_session_actions`] takes.
+/// What [`Operations::list_session_actions`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListSessionActionsRequest {
     /// The session.
@@ -1581,7 +1581,7 @@ impl ListSessionActionsRequest {
     }
 }
 
-/// What [`Client::decide_action`] takes.
+/// What [`Operations::decide_action`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DecideActionRequest {
     /// The action.
@@ -1626,7 +1626,7 @@ impl DecideActionRequest {
     }
 }
 
-/// What [`Client::list_rules`] takes.
+/// What [`Operations::list_rules`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListRulesRequest {
     /// The session.
@@ -1643,7 +1643,7 @@ impl ListRulesRequest {
     }
 }
 
-/// What [`Client::revoke_rule`] takes.
+/// What [`Operations::revoke_rule`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RevokeRuleRequest {
     /// The id of the rule, from the list of rules.
@@ -1664,7 +1664,7 @@ impl RevokeRuleRequest {
     }
 }
 
-/// What [`Client::get_task`] takes.
+/// What [`Operations::get_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetTaskRequest {
     /// The task.
@@ -1689,7 +1689,7 @@ impl GetTaskRequest {
     }
 }
 
-/// What [`Client::list_processes`] takes.
+/// What [`Operations::list_processes`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListProcessesRequest {
     /// The session.
@@ -1706,7 +1706,7 @@ impl ListProcessesRequest {
     }
 }
 
-/// What [`Client::get_process`] takes.
+/// What [`Operations::get_process`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetProcessRequest {
     /// The process.
@@ -1727,7 +1727,7 @@ impl GetProcessRequest {
     }
 }
 
-/// What [`Client::write_process_stdin`] takes.
+/// What [`Operations::write_process_stdin`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WriteProcessStdinRequest {
     /// The process.
@@ -1760,7 +1760,7 @@ impl WriteProcessStdinRequest {
     }
 }
 
-/// What [`Client::terminate_process`] takes.
+/// What [`Operations::terminate_process`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TerminateProcessRequest {
     /// The process.
@@ -1785,7 +1785,7 @@ impl TerminateProcessRequest {
     }
 }
 
-/// What [`Client::get_environment`] takes.
+/// What [`Operations::get_environment`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetEnvironmentRequest {
     /// The session.
@@ -1802,7 +1802,7 @@ impl GetEnvironmentRequest {
     }
 }
 
-/// What [`Client::list_agents`] takes.
+/// What [`Operations::list_agents`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListAgentsRequest {
 }
@@ -1815,7 +1815,7 @@ impl ListAgentsRequest {
     }
 }
 
-/// What [`Client::create_share`] takes.
+/// What [`Operations::create_share`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CreateShareRequest {
     /// The session.
@@ -1840,7 +1840,7 @@ impl CreateShareRequest {
     }
 }
 
-/// What [`Client::list_shares`] takes.
+/// What [`Operations::list_shares`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListSharesRequest {
     /// The session.
@@ -1857,7 +1857,7 @@ impl ListSharesRequest {
     }
 }
 
-/// What [`Client::get_share`] takes.
+/// What [`Operations::get_share`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetShareRequest {
     /// The session.
@@ -1878,7 +1878,7 @@ impl GetShareRequest {
     }
 }
 
-/// What [`Client::revoke_share`] takes.
+/// What [`Operations::revoke_share`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RevokeShareRequest {
     /// The session.
@@ -1899,7 +1899,7 @@ impl RevokeShareRequest {
     }
 }
 
-/// What [`Client::list_tasks`] takes.
+/// What [`Operations::list_tasks`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListTasksRequest {
     /// The session.
@@ -1920,7 +1920,7 @@ impl ListTasksRequest {
     }
 }
 
-/// What [`Client::create_task`] takes.
+/// What [`Operations::create_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CreateTaskRequest {
     /// The session.
@@ -2005,7 +2005,7 @@ impl CreateTaskRequest {
     }
 }
 
-/// What [`Client::update_task`] takes.
+/// What [`Operations::update_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UpdateTaskRequest {
     /// The session.
@@ -2078,7 +2078,7 @@ impl UpdateTaskRequest {
     }
 }
 
-/// What [`Client::start_task`] takes.
+/// What [`Operations::start_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartTaskRequest {
     /// The session.
@@ -2103,7 +2103,7 @@ impl StartTaskRequest {
     }
 }
 
-/// What [`Client::append_task_progress`] takes.
+/// What [`Operations::append_task_progress`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AppendTaskProgressRequest {
     /// The session.
@@ -2152,7 +2152,7 @@ impl AppendTaskProgressRequest {
     }
 }
 
-/// What [`Client::pause_task`] takes.
+/// What [`Operations::pause_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PauseTaskRequest {
     /// The session.
@@ -2177,7 +2177,7 @@ impl PauseTaskRequest {
     }
 }
 
-/// What [`Client::resume_task`] takes.
+/// What [`Operations::resume_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResumeTaskRequest {
     /// The session.
@@ -2202,7 +2202,7 @@ impl ResumeTaskRequest {
     }
 }
 
-/// What [`Client::complete_task`] takes.
+/// What [`Operations::complete_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompleteTaskRequest {
     /// The session.
@@ -2243,7 +2243,7 @@ impl CompleteTaskRequest {
     }
 }
 
-/// What [`Client::fail_task`] takes.
+/// What [`Operations::fail_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailTaskRequest {
     /// What went wrong.
@@ -2272,7 +2272,7 @@ impl FailTaskRequest {
     }
 }
 
-/// What [`Client::cancel_task`] takes.
+/// What [`Operations::cancel_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CancelTaskRequest {
     /// The session; over JSON-RPC the newest with this task by default.
@@ -2297,7 +2297,7 @@ impl CancelTaskRequest {
     }
 }
 
-/// What [`Client::retry_task`] takes.
+/// What [`Operations::retry_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetryTaskRequest {
     /// The session; over JSON-RPC the newest with this task by default.
@@ -2322,7 +2322,7 @@ impl RetryTaskRequest {
     }
 }
 
-/// What [`Client::archive_task`] takes.
+/// What [`Operations::archive_task`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArchiveTaskRequest {
     /// The session.
@@ -2347,7 +2347,7 @@ impl ArchiveTaskRequest {
     }
 }
 
-/// What [`Client::link_tasks`] takes.
+/// What [`Operations::link_tasks`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkTasksRequest {
     /// What the edge means.
@@ -2380,7 +2380,7 @@ impl LinkTasksRequest {
     }
 }
 
-/// What [`Client::unlink_tasks`] takes.
+/// What [`Operations::unlink_tasks`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnlinkTasksRequest {
     /// What the edge means.
@@ -2413,7 +2413,7 @@ impl UnlinkTasksRequest {
     }
 }
 
-/// What [`Client::list_subagents`] takes.
+/// What [`Operations::list_subagents`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListSubagentsRequest {
     /// The session.
@@ -2434,7 +2434,7 @@ impl ListSubagentsRequest {
     }
 }
 
-/// What [`Client::spawn_subagent`] takes.
+/// What [`Operations::spawn_subagent`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpawnSubagentRequest {
     /// The name of a configured agent.
@@ -2463,7 +2463,7 @@ impl SpawnSubagentRequest {
     }
 }
 
-/// What [`Client::send_subagent_input`] takes.
+/// What [`Operations::send_subagent_input`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SendSubagentInputRequest {
     /// What the sub-agent is to read.
@@ -2488,7 +2488,7 @@ impl SendSubagentInputRequest {
     }
 }
 
-/// What [`Client::close_subagent`] takes.
+/// What [`Operations::close_subagent`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CloseSubagentRequest {
     /// The session.
@@ -2513,7 +2513,7 @@ impl CloseSubagentRequest {
     }
 }
 
-/// What [`Client::list_jobs`] takes.
+/// What [`Operations::list_jobs`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListJobsRequest {
     /// The session.
@@ -2534,7 +2534,7 @@ impl ListJobsRequest {
     }
 }
 
-/// What [`Client::create_job`] takes.
+/// What [`Operations::create_job`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CreateJobRequest {
     /// The session.
@@ -2579,7 +2579,7 @@ impl CreateJobRequest {
     }
 }
 
-/// What [`Client::get_job`] takes.
+/// What [`Operations::get_job`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetJobRequest {
     /// The job.
@@ -2600,7 +2600,7 @@ impl GetJobRequest {
     }
 }
 
-/// What [`Client::cancel_job`] takes.
+/// What [`Operations::cancel_job`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CancelJobRequest {
     /// The job.
@@ -2625,7 +2625,7 @@ impl CancelJobRequest {
     }
 }
 
-/// What [`Client::retry_job_item`] takes.
+/// What [`Operations::retry_job_item`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetryJobItemRequest {
     /// The item of the job.
@@ -2658,7 +2658,7 @@ impl RetryJobItemRequest {
     }
 }
 
-/// What [`Client::export_benchmark`] takes.
+/// What [`Operations::export_benchmark`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExportBenchmarkRequest {
     /// The session.
@@ -2679,12 +2679,12 @@ impl ExportBenchmarkRequest {
     }
 }
 
-/// What [`Client::create_key`] takes.
+/// What [`Operations::create_key`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CreateKeyRequest {
     /// What the key may do.
     #[serde(rename = "scopes")]
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     /// How long the key works; without end by default.
     #[serde(rename = "expiresInSeconds", default, skip_serializing_if = "Option::is_none")]
     pub expires_in_seconds: Option<i64>,
@@ -2698,7 +2698,7 @@ pub struct CreateKeyRequest {
 
 impl CreateKeyRequest {
     /// With what must be there; the other members are public.
-    pub fn new(scopes: Vec<Scope>) -> Self {
+    pub fn new(scopes: Vec<KeyScope>) -> Self {
         Self {
             scopes: scopes,
             expires_in_seconds: None,
@@ -2708,7 +2708,7 @@ impl CreateKeyRequest {
     }
 }
 
-/// What [`Client::list_keys`] takes.
+/// What [`Operations::list_keys`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListKeysRequest {
     /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
@@ -2725,7 +2725,7 @@ impl ListKeysRequest {
     }
 }
 
-/// What [`Client::revoke_key`] takes.
+/// What [`Operations::revoke_key`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RevokeKeyRequest {
     /// The key.
@@ -2742,7 +2742,7 @@ impl RevokeKeyRequest {
     }
 }
 
-/// What [`Client::rotate_key`] takes.
+/// What [`Operations::rotate_key`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RotateKeyRequest {
     /// The key.
@@ -2763,7 +2763,7 @@ impl RotateKeyRequest {
     }
 }
 
-/// What [`Client::list_tenants`] takes.
+/// What [`Operations::list_tenants`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListTenantsRequest {
 }
@@ -2776,7 +2776,7 @@ impl ListTenantsRequest {
     }
 }
 
-/// What [`Client::get_usage`] takes.
+/// What [`Operations::get_usage`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetUsageRequest {
     /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
@@ -2793,7 +2793,7 @@ impl GetUsageRequest {
     }
 }
 
-/// What [`Client::get_retention`] takes.
+/// What [`Operations::get_retention`] takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GetRetentionRequest {
     /// Another tenant, or `*` for all; only admins of the default tenant may. Default: the caller's own tenant.
@@ -2810,372 +2810,372 @@ impl GetRetentionRequest {
     }
 }
 
-impl Client {
+impl Operations<'_> {
     /// Create a session.
     ///
     /// If it exists with the same contents, it is answered as it is.
     pub async fn create_session(&self, request: &CreateSessionRequest) -> Result<Session> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
     }
 
     /// List sessions, newest first.
     pub async fn list_sessions(&self, request: &ListSessionsRequest) -> Result<SessionPage> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions", path_members: &[], query_names: &[] }, request).await
     }
 
     /// Show a session.
     pub async fn get_session(&self, request: &GetSessionRequest) -> Result<Session> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Delete a session with its log, snapshots and blobs.
     ///
     /// Runs in it end at once, and its readers are disconnected.
     pub async fn delete_session(&self, request: &DeleteSessionRequest) -> Result<()> {
-        self.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Fold the events of a session to one state.
     ///
     /// It costs no model call.
     pub async fn get_state(&self, request: &GetStateRequest) -> Result<State> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/state", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/state", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Show what the session can prove: its read models, and what is not known.
     pub async fn export_evidence(&self, request: &ExportEvidenceRequest) -> Result<Evidence> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Store the evidence as it is now, and write `evidence.changed` to the log.
     ///
     /// The same facts again are the same pack.
     pub async fn record_evidence(&self, request: &RecordEvidenceRequest) -> Result<EvidencePack> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/evidence", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Cancel a turn.
     ///
     /// `immediate` stops the model call and the tools now; `after_turn` lets the current step finish.
     pub async fn cancel_turn(&self, request: &CancelTurnRequest) -> Result<Cancelled> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/cancel", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/cancel", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
     /// Run the task of an ended turn again.
     ///
     /// It is a new run; the ended one stays in the log.
     pub async fn retry_turn(&self, request: &RetryTurnRequest) -> Result<Turn> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/retry", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/retry", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
     /// Give a running turn more input.
     ///
     /// The model reads it before its next step.
     pub async fn steer_turn(&self, request: &SteerTurnRequest) -> Result<Turn> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/steer", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/turns/{turn}/steer", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
     /// List the turns that wait for their thread.
     pub async fn list_queue(&self, request: &ListQueueRequest) -> Result<Queue> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/queue", path_members: &[("session", "sessionId")], query_names: &[("threadId", "thread")] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/queue", path_members: &[("session", "sessionId")], query_names: &[("threadId", "thread")] }, request).await
     }
 
     /// Remove a turn from the queue.
     ///
     /// It ends as cancelled.
     pub async fn remove_queued_turn(&self, request: &RemoveQueuedTurnRequest) -> Result<Cancelled> {
-        self.run(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/queue/{turn}", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/queue/{turn}", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
     /// Put a turn in front of the queue.
     pub async fn promote_queued_turn(&self, request: &PromoteQueuedTurnRequest) -> Result<Queue> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/queue/{turn}/promote", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/queue/{turn}/promote", path_members: &[("session", "sessionId"), ("turn", "turnId")], query_names: &[] }, request).await
     }
 
     /// List the actions that wait for a decision, over all sessions.
     ///
     /// A caller with a ticket or a credential for one session gets those of that session.
     pub async fn list_actions(&self, request: &ListActionsRequest) -> Result<ActionPage> {
-        self.run(&Route { method: Method::GET, path: "/v1/actions", path_members: &[], query_names: &[("sessionId", "session")] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/actions", path_members: &[], query_names: &[("sessionId", "session")] }, request).await
     }
 
     /// List the actions of a session that wait for a decision.
     pub async fn list_session_actions(&self, request: &ListSessionActionsRequest) -> Result<ActionPage> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/actions", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/actions", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Decide about an action.
     ///
     /// The first decision wins. 409 `decided_by_other` names the decision that was first, 410 `action_expired` says that nobody decided in time, 409 `run_terminal` that the run ended, 409 `digest_mismatch` that something else would run.
     pub async fn decide_action(&self, request: &DecideActionRequest) -> Result<Decided> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/actions/{action}", path_members: &[("session", "sessionId"), ("action", "actionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/actions/{action}", path_members: &[("session", "sessionId"), ("action", "actionId")], query_names: &[] }, request).await
     }
 
     /// List the decisions that were given for always.
     ///
     /// Each rule decides later calls of one tool by one agent, until it is revoked.
     pub async fn list_rules(&self, request: &ListRulesRequest) -> Result<RuleList> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/rules", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/rules", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Revoke a decision that was given for always.
     ///
     /// The tool is asked about again.
     pub async fn revoke_rule(&self, request: &RevokeRuleRequest) -> Result<RevokedRule> {
-        self.run(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/rules/{rule}", path_members: &[("session", "sessionId"), ("rule", "ruleId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/rules/{rule}", path_members: &[("session", "sessionId"), ("rule", "ruleId")], query_names: &[] }, request).await
     }
 
     /// Show a task with its output.
     ///
     /// The output of its children is inside. Ids that callers chose may be those of tasks in several sessions: the newest one answers unless the session is given.
     pub async fn get_task(&self, request: &GetTaskRequest) -> Result<Task> {
-        self.run(&Route { method: Method::GET, path: "/v1/tasks/{task}", path_members: &[("task", "taskId")], query_names: &[("indexUnit", "index_unit"), ("sessionId", "session")] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/tasks/{task}", path_members: &[("task", "taskId")], query_names: &[("indexUnit", "index_unit"), ("sessionId", "session")] }, request).await
     }
 
     /// List the processes that tools run or ran.
     pub async fn list_processes(&self, request: &ListProcessesRequest) -> Result<Processes> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Show a process: its status, and where its output is.
     pub async fn get_process(&self, request: &GetProcessRequest) -> Result<Process> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes/{process}", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/processes/{process}", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
     }
 
     /// Write to the standard input of a running process.
     ///
     /// The answer comes when the write is durable. It reaches the process once.
     pub async fn write_process_stdin(&self, request: &WriteProcessStdinRequest) -> Result<ProcessWritten> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/stdin", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/stdin", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
     }
 
     /// End a running process.
     ///
     /// The answer comes when its end is durable.
     pub async fn terminate_process(&self, request: &TerminateProcessRequest) -> Result<ProcessOver> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/terminate", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/processes/{process}/terminate", path_members: &[("session", "sessionId"), ("process", "processId")], query_names: &[] }, request).await
     }
 
     /// Show where the session's work runs, and its processes.
     pub async fn get_environment(&self, request: &GetEnvironmentRequest) -> Result<Environment> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/environment", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/environment", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// List agents, their tools and policies.
     pub async fn list_agents(&self, request: &ListAgentsRequest) -> Result<Agents> {
-        self.run(&Route { method: Method::GET, path: "/v1/agents", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/agents", path_members: &[], query_names: &[] }, request).await
     }
 
     /// Create a link by which anybody who has it may read the session up to now.
     ///
     /// Each request creates another link.
     pub async fn create_share(&self, request: &CreateShareRequest) -> Result<Share> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// List the links to a session, also those that no longer work.
     pub async fn list_shares(&self, request: &ListSharesRequest) -> Result<ShareList> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Show a link to a session.
     pub async fn get_share(&self, request: &GetShareRequest) -> Result<Share> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
     }
 
     /// Revoke a link to a session.
     ///
     /// Nobody can read by it from then on. Revoking it again changes nothing.
     pub async fn revoke_share(&self, request: &RevokeShareRequest) -> Result<()> {
-        self.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
+        self.client.run_silent(&Route { method: Method::DELETE, path: "/v1/sessions/{session}/shares/{share}", path_members: &[("session", "sessionId"), ("share", "shareId")], query_names: &[] }, request).await
     }
 
     /// List the tasks of open and recent turns, and external tasks.
     pub async fn list_tasks(&self, request: &ListTasksRequest) -> Result<Tasks> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Create an external task.
     ///
     /// The caller works on it and reports its progress; no agent runs it.
     pub async fn create_task(&self, request: &CreateTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Change the description of an external task.
     ///
     /// Members that are absent stay as they are.
     pub async fn update_task(&self, request: &UpdateTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/update", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/update", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Begin work on an external task.
     ///
     /// It is the task's first run.
     pub async fn start_task(&self, request: &StartTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/start", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/start", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Report progress on an external task.
     pub async fn append_task_progress(&self, request: &AppendTaskProgressRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/progress", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/progress", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Halt a task.
     ///
     /// A task that the runner works on stops at its next boundary.
     pub async fn pause_task(&self, request: &PauseTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/pause", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/pause", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Let a halted task continue.
     pub async fn resume_task(&self, request: &ResumeTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/resume", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/resume", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// End an external task that reached its objective.
     pub async fn complete_task(&self, request: &CompleteTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/complete", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/complete", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// End an external task that failed.
     pub async fn fail_task(&self, request: &FailTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/fail", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/fail", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Cancel a task.
     ///
     /// It cancels the turn of a root task, closes a sub-agent, or ends an external task with the tasks below it.
     pub async fn cancel_task(&self, request: &CancelTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/cancel", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/cancel", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Run a task again.
     ///
     /// A root task gets a new run of its turn; of an external task the next attempt begins.
     pub async fn retry_task(&self, request: &RetryTaskRequest) -> Result<RetriedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/retry", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/retry", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Archive an external task that has ended.
     pub async fn archive_task(&self, request: &ArchiveTaskRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/archive", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/archive", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Add an edge to the task graph.
     pub async fn link_tasks(&self, request: &LinkTasksRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/link", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/link", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// Remove an edge from the task graph.
     pub async fn unlink_tasks(&self, request: &UnlinkTasksRequest) -> Result<ChangedTask> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/unlink", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/tasks/{task}/unlink", path_members: &[("session", "sessionId"), ("task", "taskId")], query_names: &[] }, request).await
     }
 
     /// List the sub-agents of open and recent turns.
     ///
     /// With `wait` it answers when all have ended, or when the time is over.
     pub async fn list_subagents(&self, request: &ListSubagentsRequest) -> Result<Subagents> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Start a sub-agent under a task that has not ended.
     ///
     /// The task's model reads the sub-agent's answer before it continues.
     pub async fn spawn_subagent(&self, request: &SpawnSubagentRequest) -> Result<SpawnedSubagent> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Give a running sub-agent more input.
     ///
     /// Its model reads it before its next step.
     pub async fn send_subagent_input(&self, request: &SendSubagentInputRequest) -> Result<Subagent> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/input", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/input", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
     }
 
     /// Stop a sub-agent.
     ///
     /// Its parent continues.
     pub async fn close_subagent(&self, request: &CloseSubagentRequest) -> Result<ClosedSubagent> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/close", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/subagents/{task}/close", path_members: &[("session", "sessionId"), ("task", "subagentId")], query_names: &[] }, request).await
     }
 
     /// List the newest jobs with counts of their items.
     pub async fn list_jobs(&self, request: &ListJobsRequest) -> Result<JobList> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Create a job with its items.
     ///
     /// Whoever works on it reports by `job.*` events.
     pub async fn create_job(&self, request: &CreateJobRequest) -> Result<JobAnswer> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs", path_members: &[("session", "sessionId")], query_names: &[] }, request).await
     }
 
     /// Show a job with its items.
     pub async fn get_job(&self, request: &GetJobRequest) -> Result<Job> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs/{job}", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/jobs/{job}", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
     }
 
     /// Cancel a job that has not ended.
     ///
     /// Items that are complete stay complete.
     pub async fn cancel_job(&self, request: &CancelJobRequest) -> Result<JobAnswer> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/cancel", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/cancel", path_members: &[("session", "sessionId"), ("job", "jobId")], query_names: &[] }, request).await
     }
 
     /// Begin another attempt at one failed item of a job.
     ///
     /// A job that had ended runs again; the other items keep their results.
     pub async fn retry_job_item(&self, request: &RetryJobItemRequest) -> Result<RetriedJobItem> {
-        self.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", path_members: &[("session", "sessionId"), ("job", "jobId"), ("item", "itemId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/sessions/{session}/jobs/{job}/items/{item}/retry", path_members: &[("session", "sessionId"), ("job", "jobId"), ("item", "itemId")], query_names: &[] }, request).await
     }
 
     /// Export the benchmark trials that a harness recorded in a session.
     ///
     /// Each trial comes with its ids in this runtime, its reward, and what no event named.
     pub async fn export_benchmark(&self, request: &ExportBenchmarkRequest) -> Result<BenchmarkExport> {
-        self.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/benchmark", path_members: &[("session", "sessionId")], query_names: &[("trialId", "trial")] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/sessions/{session}/benchmark", path_members: &[("session", "sessionId")], query_names: &[("trialId", "trial")] }, request).await
     }
 
     /// Create an API key.
     pub async fn create_key(&self, request: &CreateKeyRequest) -> Result<Key> {
-        self.run(&Route { method: Method::POST, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
     }
 
     /// List API keys.
     pub async fn list_keys(&self, request: &ListKeysRequest) -> Result<KeyList> {
-        self.run(&Route { method: Method::GET, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/keys", path_members: &[], query_names: &[] }, request).await
     }
 
     /// Revoke an API key.
     ///
     /// It opens nothing from now on, and streams that came with it are cut within 5 s.
     pub async fn revoke_key(&self, request: &RevokeKeyRequest) -> Result<()> {
-        self.run_silent(&Route { method: Method::DELETE, path: "/v1/keys/{key}", path_members: &[("key", "keyId")], query_names: &[] }, request).await
+        self.client.run_silent(&Route { method: Method::DELETE, path: "/v1/keys/{key}", path_members: &[("key", "keyId")], query_names: &[] }, request).await
     }
 
     /// Give an API key a new secret.
     ///
     /// Everything else about the key stays: its id, its scopes, its browser credentials.
     pub async fn rotate_key(&self, request: &RotateKeyRequest) -> Result<Key> {
-        self.run(&Route { method: Method::POST, path: "/v1/keys/{key}/rotate", path_members: &[("key", "keyId")], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::POST, path: "/v1/keys/{key}/rotate", path_members: &[("key", "keyId")], query_names: &[] }, request).await
     }
 
     /// List the tenants that have or had keys.
     ///
     /// Only admins of the default tenant may.
     pub async fn list_tenants(&self, request: &ListTenantsRequest) -> Result<TenantList> {
-        self.run(&Route { method: Method::GET, path: "/v1/tenants", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/tenants", path_members: &[], query_names: &[] }, request).await
     }
 
     /// Show what a tenant uses and may use.
     pub async fn get_usage(&self, request: &GetUsageRequest) -> Result<UsageFigures> {
-        self.run(&Route { method: Method::GET, path: "/v1/usage", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/usage", path_members: &[], query_names: &[] }, request).await
     }
 
     /// Show what retention deletes within a day.
     pub async fn get_retention(&self, request: &GetRetentionRequest) -> Result<RetentionPlan> {
-        self.run(&Route { method: Method::GET, path: "/v1/retention", path_members: &[], query_names: &[] }, request).await
+        self.client.run(&Route { method: Method::GET, path: "/v1/retention", path_members: &[], query_names: &[] }, request).await
     }
 }

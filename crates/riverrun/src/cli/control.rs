@@ -66,7 +66,7 @@ pub async fn cancel(args: CancelArgs, context: &Context) -> Outcome {
     let mode = if args.after_turn { CancelMode::AfterTurn } else { CancelMode::Immediate };
     let request =
         CancelTurnRequest { mode: Some(mode), ..CancelTurnRequest::new(session.as_str(), turn.as_str()) };
-    let cancelled = client.cancel_turn(&request).await?;
+    let cancelled = client.operations().cancel_turn(&request).await?;
     if context.output.json {
         return context.output.document(&cancelled);
     }
@@ -82,7 +82,8 @@ pub async fn retry(args: RetryArgs, context: &Context) -> Outcome {
         Some(turn) => turn,
         None => last(&client, &session).await?,
     };
-    let again = client.retry_turn(&RetryTurnRequest::new(session.as_str(), turn.as_str())).await?;
+    let again =
+        client.operations().retry_turn(&RetryTurnRequest::new(session.as_str(), turn.as_str())).await?;
     if context.output.json {
         return context.output.document(&again);
     }
@@ -99,7 +100,7 @@ pub async fn steer(args: SteerArgs, context: &Context) -> Outcome {
         None => running(&client, &session).await?,
     };
     let request = SteerTurnRequest::new(args.input.into(), session.as_str(), turn.as_str());
-    let steered = client.steer_turn(&request).await?;
+    let steered = client.operations().steer_turn(&request).await?;
     if context.output.json {
         return context.output.document(&steered);
     }
@@ -110,14 +111,17 @@ pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
     if let Some(turn) = &args.remove {
-        client.remove_queued_turn(&RemoveQueuedTurnRequest::new(session.as_str(), turn.as_str())).await?;
+        client
+            .operations()
+            .remove_queued_turn(&RemoveQueuedTurnRequest::new(session.as_str(), turn.as_str()))
+            .await?;
     }
     let queue = match &args.promote {
         Some(turn) => {
             let request = PromoteQueuedTurnRequest::new(session.as_str(), turn.as_str());
-            client.promote_queued_turn(&request).await?.queue
+            client.operations().promote_queued_turn(&request).await?.queue
         }
-        None => client.list_queue(&ListQueueRequest::new(session.as_str())).await?.queue,
+        None => client.operations().list_queue(&ListQueueRequest::new(session.as_str())).await?.queue,
     };
     if context.output.json {
         return context.output.document(&queue);

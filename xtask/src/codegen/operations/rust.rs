@@ -21,7 +21,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::route::Operations;
 use crate::error::Result;
 use crate::route::Route;
 
@@ -104,7 +104,7 @@ fn form(own: &Own<'_>, member: &SchemaMember<'_>) -> String {
 
 fn request(out: &mut String, own: &Own<'_>, row: &OperationRow) {
     let (name, members) = (format!("{}Request", row.type_name()), row.members());
-    comment(out, "", &format!("What [`Client::{}`] takes.", row.snake_name()));
+    comment(out, "", &format!("What [`Operations::{}`] takes.", row.snake_name()));
     structure(out, own, &name, &members, "Serialize");
     let required: Vec<&SchemaMember<'_>> = members.iter().filter(|member| member.required).collect();
     let argument = |member: &&SchemaMember<'_>| match kind(member.schema) {
@@ -130,7 +130,7 @@ fn request(out: &mut String, own: &Own<'_>, row: &OperationRow) {
 }
 
 fn methods(out: &mut String, own: &Own<'_>, table: &OperationTable) {
-    out.push_str("impl Client {\n");
+    out.push_str("impl Operations<'_> {\n");
     for (place, row) in table.routed().enumerate() {
         if place > 0 {
             out.push('\n');
@@ -146,7 +146,7 @@ fn methods(out: &mut String, own: &Own<'_>, table: &OperationTable) {
             out,
             format_args!(
                 "    pub async fn {}(&self, request: &{}Request) -> Result<{answer}> {{\n        \
-                 self.{run}(&{}, request).await\n    }}\n",
+                 self.client.{run}(&{}, request).await\n    }}\n",
                 row.snake_name(),
                 row.type_name(),
                 route(row)
