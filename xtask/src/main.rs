@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   ci [STEP…]        everything that must hold before a push, or only the steps with these names
   codegen           write the files that are generated from crates/event
   codegen --check   fail if one of them is stale
-  bless             write everything that is generated; review the difference like code
+  bless             describe the operations, then codegen; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
   tidy --shrink     remove exceptions that are gone from xtask/exceptions
   checklist [FILES] write spec/CHECKLIST.md, with what the test runs in these files say
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         ["ci", rest @ ..] => ci::ci(rest),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
-        ["bless"] => codegen::write(),
+        ["bless"] => codegen::bless(),
         ["tidy"] => tidy::tidy(),
         ["tidy", "--shrink"] => tidy::shrink(),
         ["checklist", "--check"] => checklist::check(),

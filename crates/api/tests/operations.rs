@@ -13,10 +13,7 @@ fn the_description_is_fresh() {
         std::fs::write(&path, &text).expect("the folder `spec` is there");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == text,
-        "spec/operations.json is stale; run `RIVERRUN_BLESS=1 cargo test -p riverrun-api`, then `cargo xtask codegen`"
-    );
+    assert!(committed == text, "spec/operations.json is stale; run `cargo xtask bless`");
 }
 
 #[test]
