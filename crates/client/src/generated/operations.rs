@@ -189,6 +189,16 @@ pub enum CancelMode {
     AfterTurn,
 }
 
+impl CancelMode {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Immediate => "immediate",
+            Self::AfterTurn => "after_turn",
+        }
+    }
+}
+
 /// A turn that was cancelled, or had ended before.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Cancelled {
@@ -321,6 +331,17 @@ pub enum InitialTaskStatus {
     Queued,
 }
 
+impl InitialTaskStatus {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Accepted => "accepted",
+            Self::Queued => "queued",
+        }
+    }
+}
+
 /// A job with its items.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Job {
@@ -404,6 +425,20 @@ pub enum JobStatus {
     Cancelled,
     #[serde(rename = "reported")]
     Reported,
+}
+
+impl JobStatus {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Reported => "reported",
+        }
+    }
 }
 
 /// A job with counts in place of its items.
@@ -758,6 +793,18 @@ pub enum Scope {
     Admin,
 }
 
+impl Scope {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Approve => "approve",
+            Self::Admin => "admin",
+        }
+    }
+}
+
 /// The dense number of an event in its session's log, from 1. `Sequence::ZERO` is the place before the first. ```text after ZERO [ 1 2 3 4 5 ] ^ ^ head = 5 ``` At most 2^53 − 1, so that every JSON reader holds it exactly.
 pub type Sequence = i64;
 
@@ -873,6 +920,20 @@ pub enum Standing {
     NotApplicable,
 }
 
+impl Standing {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+            Self::Unavailable => "unavailable",
+            Self::Stale => "stale",
+            Self::Blocked => "blocked",
+            Self::NotApplicable => "not_applicable",
+        }
+    }
+}
+
 /// The fold of the events 1 to `sequence`.
 pub type State = Value;
 
@@ -921,6 +982,35 @@ pub enum Status {
     Archived,
     #[serde(rename = "stale")]
     Stale,
+}
+
+impl Status {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Idle => "idle",
+            Self::Draft => "draft",
+            Self::Accepted => "accepted",
+            Self::Queued => "queued",
+            Self::Preparing => "preparing",
+            Self::Running => "running",
+            Self::WaitingInput => "waiting_input",
+            Self::WaitingPermission => "waiting_permission",
+            Self::WaitingResource => "waiting_resource",
+            Self::Blocked => "blocked",
+            Self::Paused => "paused",
+            Self::Retrying => "retrying",
+            Self::Cancelling => "cancelling",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::Failed => "failed",
+            Self::Lost => "lost",
+            Self::Completed => "completed",
+            Self::Archived => "archived",
+            Self::Stale => "stale",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -991,6 +1081,20 @@ pub enum TaskDelivery {
     NotApplicable,
 }
 
+impl TaskDelivery {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Queued => "queued",
+            Self::Failed => "failed",
+            Self::ParentMissing => "parent_missing",
+            Self::NotApplicable => "not_applicable",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct TaskFailure {
     /// For people.
@@ -1032,6 +1136,23 @@ pub enum TaskLinkKind {
     Evidence,
 }
 
+impl TaskLinkKind {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocks => "blocks",
+            Self::BlockedBy => "blocked_by",
+            Self::SourceTask => "source_task",
+            Self::SourceAttempt => "source_attempt",
+            Self::SpawnedSubagent => "spawned_subagent",
+            Self::AssignedThread => "assigned_thread",
+            Self::ProducedArtifact => "produced_artifact",
+            Self::ConsumedArtifact => "consumed_artifact",
+            Self::Evidence => "evidence",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum TaskPhase {
     #[serde(rename = "planning")]
@@ -1044,6 +1165,19 @@ pub enum TaskPhase {
     Delivering,
     #[serde(rename = "waiting")]
     Waiting,
+}
+
+impl TaskPhase {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Working => "working",
+            Self::Verifying => "verifying",
+            Self::Delivering => "delivering",
+            Self::Waiting => "waiting",
+        }
+    }
 }
 
 /// The standard's task.
@@ -1102,6 +1236,19 @@ pub enum TaskVisibility {
     Hidden,
     #[serde(rename = "unknown")]
     Unknown,
+}
+
+impl TaskVisibility {
+    /// As JSON writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Foreground => "foreground",
+            Self::Background => "background",
+            Self::Internal => "internal",
+            Self::Hidden => "hidden",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]

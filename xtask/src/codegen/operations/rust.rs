@@ -67,6 +67,17 @@ fn words_enum(out: &mut String, name: &str, words: &[&str]) {
         push(out, format_args!("    #[serde(rename = \"{word}\")]\n    {},\n", variant(word)));
     }
     out.push_str("}\n\n");
+    word_of(out, name, words);
+}
+
+/// The word of each variant, for text output.
+fn word_of(out: &mut String, name: &str, words: &[&str]) {
+    push(out, format_args!("impl {name} {{\n    /// As JSON writes it.\n"));
+    out.push_str("    pub fn as_str(self) -> &'static str {\n        match self {\n");
+    for word in words {
+        push(out, format_args!("            Self::{} => \"{word}\",\n", variant(word)));
+    }
+    out.push_str("        }\n    }\n}\n\n");
 }
 
 /// `after_turn` as `AfterTurn`.
