@@ -9,6 +9,7 @@ use crate::{ApiError, not_found};
 /// What a key may do. Scopes do not imply each other, except that `admin` implies all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Scope")]
 pub enum KeyScope {
     Read,
     Write,

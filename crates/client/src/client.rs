@@ -49,17 +49,8 @@ impl Client {
         &self.http
     }
 
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: String) -> Result<T> {
-        decode(self.http.fetch(Call::new(Method::GET, path)).await?)
-    }
-
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: String, body: &impl Serialize) -> Result<T> {
         decode(self.http.fetch(Call::new(Method::POST, path).body(JSON, encode(body)?)).await?)
-    }
-
-    pub(crate) async fn delete(&self, path: String) -> Result<()> {
-        self.http.fetch(Call::new(Method::DELETE, path)).await?;
-        Ok(())
     }
 }
 

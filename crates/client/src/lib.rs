@@ -12,9 +12,7 @@ mod generated;
 mod route;
 
 pub use call::{
-    Action, Appended, Backup, Blob, Decision, DecisionKind, Health, Imported, Job, JobCounts, JobItem, Key,
-    NewJob, NewKey, NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer,
-    ProducerStamp, Session, SessionFilter, Share, Tenant, Tenants, Ticket, Turn,
+    Appended, Backup, Blob, Health, Imported, NewTicket, NewTurn, Producer, ProducerStamp, Ticket, Turn,
 };
 pub use client::Client;
 pub use error::{Error, Problem, Result, UrlError};
@@ -25,7 +23,6 @@ pub use follow::{
 /// Requests and answers of the operations.
 pub mod operations {
     pub use crate::generated::*;
-    pub use crate::route::Operations;
 }
 
 pub use riverrun_net::{

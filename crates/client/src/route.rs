@@ -19,17 +19,7 @@ pub(crate) struct Route {
     pub query_names: &'static [(&'static str, &'static str)],
 }
 
-/// Every operation of the server, one method each: `client.operations().cancel_turn(&request)`.
-pub struct Operations<'a> {
-    pub(crate) client: &'a Client,
-}
-
 impl Client {
-    /// The operations of the server, generated from its table.
-    pub fn operations(&self) -> Operations<'_> {
-        Operations { client: self }
-    }
-
     pub(crate) async fn run<T: DeserializeOwned>(
         &self,
         route: &Route,

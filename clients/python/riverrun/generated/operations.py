@@ -321,7 +321,7 @@ class Key(TypedDict):
 
     createdAt: int
     keyId: KeyId
-    scopes: list[KeyScope]
+    scopes: list[Scope]
     tenant: TenantId
     expiresAt: NotRequired[int]
     formerUntil: NotRequired[int]
@@ -343,10 +343,6 @@ class KeyList(TypedDict):
 
     keys: list[Key]
     """The oldest first."""
-
-
-KeyScope = Literal["read", "write", "approve", "admin"]
-"""What a key may do. Scopes do not imply each other, except that `admin` implies all."""
 
 
 class NewJobItem(TypedDict):
@@ -554,6 +550,10 @@ class RuleList(TypedDict):
 
 RunId = str
 """RunId"""
+
+
+Scope = Literal["read", "write", "approve", "admin"]
+"""What a key may do. Scopes do not imply each other, except that `admin` implies all."""
 
 
 Sequence = int
@@ -1947,7 +1947,7 @@ class Operations(ABC):
     def create_key(
         self,
         *,
-        scopes: list[KeyScope],
+        scopes: list[Scope],
         expires_in_seconds: int | None = None,
         label: str | None = None,
         tenant: str | None = None,
@@ -3147,7 +3147,7 @@ class AsyncOperations(ABC):
     async def create_key(
         self,
         *,
-        scopes: list[KeyScope],
+        scopes: list[Scope],
         expires_in_seconds: int | None = None,
         label: str | None = None,
         tenant: str | None = None,

@@ -282,7 +282,7 @@ export interface JobSummary {
 export interface Key {
   readonly createdAt: number;
   readonly keyId: KeyId;
-  readonly scopes: readonly KeyScope[];
+  readonly scopes: readonly Scope[];
   readonly tenant: TenantId;
   readonly expiresAt?: number | undefined;
   /** Only in the answer to a rotation: until when the former secret works. */
@@ -301,9 +301,6 @@ export interface KeyList {
   /** The oldest first. */
   readonly keys: readonly Key[];
 }
-
-/** What a key may do. Scopes do not imply each other, except that `admin` implies all. */
-export type KeyScope = "read" | "write" | "approve" | "admin";
 
 export interface NewJobItem {
   /** Its id in the job. */
@@ -480,6 +477,9 @@ export interface RuleList {
 }
 
 export type RunId = string;
+
+/** What a key may do. Scopes do not imply each other, except that `admin` implies all. */
+export type Scope = "read" | "write" | "approve" | "admin";
 
 /** The dense number of an event in its session's log, from 1. `Sequence::ZERO` is the place before the first. ```text after ZERO [ 1 2 3 4 5 ] ^ ^ head = 5 ``` At most 2^53 − 1, so that every JSON reader holds it exactly. */
 export type Sequence = number;
@@ -1315,7 +1315,7 @@ export interface ExportBenchmarkRequest {
 /** What `createKey` takes. */
 export interface CreateKeyRequest {
   /** What the key may do. */
-  readonly scopes: readonly KeyScope[];
+  readonly scopes: readonly Scope[];
   /** How long the key works; without end by default. */
   readonly expiresInSeconds?: number | undefined;
   /** A note for people. */

@@ -1,13 +1,12 @@
-//! Turns: submit, cancel, retry, steer; the queue; what there is to run.
+//! Turns: submit.
 
 use riverrun_event::{SessionId, TaskId, ThreadId, TurnId};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::session_path;
 use crate::client::Client;
 use crate::error::Result;
-use crate::exchange::encode;
 
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,39 +41,9 @@ pub struct Turn {
     pub duplicate: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pause {
-    /// False lets the task go on.
-    pub halts: bool,
-    pub reason: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Paused {
-    pub task_id: TaskId,
-    /// `paused`, or how the task stands that goes on.
-    pub status: String,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub duplicate: bool,
-}
-
 impl Client {
     /// Durable once it returns.
     pub async fn submit(&self, session: &SessionId, turn: &NewTurn) -> Result<Turn> {
         self.post(format!("{}/turns", session_path(session)), turn).await
-    }
-
-    /// Halts a task at its next boundary, or lets it go on.
-    pub async fn pause(&self, session: &SessionId, task: &TaskId, pause: &Pause) -> Result<Paused> {
-        let verb = if pause.halts { "pause" } else { "resume" };
-        let path = format!("{}/tasks/{}/{verb}", session_path(session), encode(task.as_str()));
-        let reason = pause.reason.as_ref();
-        self.post(path, &reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }))).await
-    }
-
-    /// Agents with their tools, and the names that a turn may give.
-    pub async fn agents(&self) -> Result<Value> {
-        self.get("/v1/agents".to_owned()).await
     }
 }

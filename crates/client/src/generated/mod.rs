@@ -1,5 +1,6 @@
 //! Generated from the table of operations.
 
+#[rustfmt::skip]
 mod operations;
 
 pub use operations::*;

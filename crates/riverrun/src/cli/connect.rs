@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use riverrun_client::{Client, Error, Session, SessionFilter};
+use riverrun_client::operations::{GetSessionRequest, ListSessionsRequest};
+use riverrun_client::{Client, Error};
 use riverrun_event::nearest;
 use riverrun_event::{ErrorCode, SessionId};
 
@@ -77,32 +78,40 @@ const LOOK_AT: usize = 1000;
 /// The session that the user means: an id, the beginning of exactly one id, or `-` for the one that changed last.
 pub async fn resolve_session(client: &Client, typed: &str) -> Outcome<SessionId> {
     if typed == "-" {
-        let page = client.sessions(&SessionFilter { limit: Some(100), ..SessionFilter::default() }).await?;
-        let newest = page.data.into_iter().max_by(|a, b| a.updated_at.cmp(&b.updated_at));
-        return newest.map(|session| session.session_id).ok_or_else(|| {
+        let page = client
+            .list_sessions(&ListSessionsRequest { limit: Some(100), ..ListSessionsRequest::new() })
+            .await?;
+        let newest = page.sessions.into_iter().max_by(|a, b| a.updated_at.cmp(&b.updated_at));
+        let newest = newest.ok_or_else(|| {
             Failure::new(Exit::NotFound, "there is no session yet")
                 .hint("make one: `riverrun play examples/recordings/weather.ndjson`")
-        });
+        })?;
+        return session_id(&newest.session_id);
     }
     let id = SessionId::new(typed).map_err(|e| {
         Failure::new(Exit::Usage, format_args!("`{}` is no session id: {e}", escape(typed, Lines::One)))
     })?;
-    match client.session(&id).await {
-        Ok(session) => return Ok(session.session_id),
+    match client.get_session(&GetSessionRequest::new(id.as_str())).await {
+        Ok(session) => return session_id(&session.session_id),
         Err(Error::Problem(problem)) if problem.error_code() == Some(ErrorCode::NotFound) => {}
         Err(error) => return Err(error.into()),
     }
     choose(typed, &known_ids(client).await?)
 }
 
+/// An id that a server sent.
+pub fn session_id(text: &str) -> Outcome<SessionId> {
+    SessionId::new(text).map_err(|e| Failure::new(Exit::Failed, e))
+}
+
 async fn known_ids(client: &Client) -> Outcome<Vec<String>> {
     let mut ids = Vec::new();
-    let mut filter = SessionFilter { limit: Some(200), ..SessionFilter::default() };
+    let mut request = ListSessionsRequest { limit: Some(200), ..ListSessionsRequest::new() };
     loop {
-        let page = client.sessions(&filter).await?;
-        ids.extend(page.data.iter().map(|session: &Session| session.session_id.to_string()));
-        filter.cursor = page.next_cursor;
-        if filter.cursor.is_none() || ids.len() >= LOOK_AT {
+        let page = client.list_sessions(&request).await?;
+        ids.extend(page.sessions.into_iter().map(|session| session.session_id));
+        request.cursor = page.cursor;
+        if request.cursor.is_none() || ids.len() >= LOOK_AT {
             return Ok(ids);
         }
     }
@@ -111,7 +120,7 @@ async fn known_ids(client: &Client) -> Outcome<Vec<String>> {
 fn choose(typed: &str, known: &[String]) -> Outcome<SessionId> {
     let fits: Vec<&String> = known.iter().filter(|id| id.starts_with(typed)).collect();
     match fits.as_slice() {
-        [one] => SessionId::new(one.as_str()).map_err(|e| Failure::new(Exit::Failed, e)),
+        [one] => session_id(one),
         [] => {
             let failure = Failure::new(Exit::NotFound, format_args!("session `{typed}` not found"));
             Err(match nearest(typed, known.iter().map(String::as_str)) {

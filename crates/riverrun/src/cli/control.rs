@@ -3,11 +3,10 @@
 use clap::Args;
 use riverrun_client::Client;
 use riverrun_client::operations::{
-    CancelMode, CancelTurnRequest, ListQueueRequest, PromoteQueuedTurnRequest, RemoveQueuedTurnRequest,
-    RetryTurnRequest, SteerTurnRequest,
+    Agent, AgentTool, CancelMode, CancelTurnRequest, GetStateRequest, ListAgentsRequest, ListQueueRequest,
+    PromoteQueuedTurnRequest, RemoveQueuedTurnRequest, RetryTurnRequest, SteerTurnRequest,
 };
 use riverrun_event::{SessionId, TurnId};
-use serde_json::Value;
 
 use super::Context;
 use super::connect::resolve_session;
@@ -66,7 +65,7 @@ pub async fn cancel(args: CancelArgs, context: &Context) -> Outcome {
     let mode = if args.after_turn { CancelMode::AfterTurn } else { CancelMode::Immediate };
     let request =
         CancelTurnRequest { mode: Some(mode), ..CancelTurnRequest::new(session.as_str(), turn.as_str()) };
-    let cancelled = client.operations().cancel_turn(&request).await?;
+    let cancelled = client.cancel_turn(&request).await?;
     if context.output.json {
         return context.output.document(&cancelled);
     }
@@ -82,8 +81,7 @@ pub async fn retry(args: RetryArgs, context: &Context) -> Outcome {
         Some(turn) => turn,
         None => last(&client, &session).await?,
     };
-    let again =
-        client.operations().retry_turn(&RetryTurnRequest::new(session.as_str(), turn.as_str())).await?;
+    let again = client.retry_turn(&RetryTurnRequest::new(session.as_str(), turn.as_str())).await?;
     if context.output.json {
         return context.output.document(&again);
     }
@@ -100,7 +98,7 @@ pub async fn steer(args: SteerArgs, context: &Context) -> Outcome {
         None => running(&client, &session).await?,
     };
     let request = SteerTurnRequest::new(args.input.into(), session.as_str(), turn.as_str());
-    let steered = client.operations().steer_turn(&request).await?;
+    let steered = client.steer_turn(&request).await?;
     if context.output.json {
         return context.output.document(&steered);
     }
@@ -111,17 +109,14 @@ pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
     if let Some(turn) = &args.remove {
-        client
-            .operations()
-            .remove_queued_turn(&RemoveQueuedTurnRequest::new(session.as_str(), turn.as_str()))
-            .await?;
+        client.remove_queued_turn(&RemoveQueuedTurnRequest::new(session.as_str(), turn.as_str())).await?;
     }
     let queue = match &args.promote {
         Some(turn) => {
             let request = PromoteQueuedTurnRequest::new(session.as_str(), turn.as_str());
-            client.operations().promote_queued_turn(&request).await?.queue
+            client.promote_queued_turn(&request).await?.queue
         }
-        None => client.operations().list_queue(&ListQueueRequest::new(session.as_str())).await?.queue,
+        None => client.list_queue(&ListQueueRequest::new(session.as_str())).await?.queue,
     };
     if context.output.json {
         return context.output.document(&queue);
@@ -138,24 +133,21 @@ pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
 }
 
 pub async fn agents(context: &Context) -> Outcome {
-    let found = context.connect.client()?.agents().await?;
+    let found = context.connect.client()?.list_agents(&ListAgentsRequest::new()).await?;
     if context.output.json {
         return context.output.document(&found);
     }
     let style = context.output.style();
-    let agents: Vec<&Value> = found["agents"].as_array().into_iter().flatten().collect();
-    let name = |agent: &Value| shorten(text(agent, "name"), 40);
-    let models = |agent: &Value| {
-        shorten(&words(&agent["models"], |model| model.as_str().unwrap_or_default().to_owned()), 40)
-    };
-    let (names_width, models_width) = (widest(&agents, name), widest(&agents, models));
-    for agent in agents {
-        let mark = if agent["isDefault"] == true { "*" } else { " " };
+    let name = |agent: &Agent| shorten(&agent.name, 40).to_string();
+    let models = |agent: &Agent| shorten(&agent.models.join(", "), 40).to_string();
+    let (names_width, models_width) = (widest(&found.agents, name), widest(&found.agents, models));
+    for agent in &found.agents {
+        let mark = if agent.is_default { "*" } else { " " };
         let name = style.paint(Tone::Id, &format!("{:names_width$}", name(agent)));
         context.output.line(&format!(
             "{mark} {name} {:models_width$} {}",
             models(agent),
-            shorten(text(agent, "description"), 80)
+            shorten(agent.description.as_deref().unwrap_or_default(), 80)
         ))?;
         for (label, said) in details(agent) {
             if !said.is_empty() {
@@ -164,7 +156,7 @@ pub async fn agents(context: &Context) -> Outcome {
             }
         }
     }
-    let providers = words(&found["providers"], |name| name.as_str().unwrap_or_default().to_owned());
+    let providers = found.providers.join(", ");
     if !providers.is_empty() {
         context.output.note(&format!("also: {}", shorten(&providers, 100)));
     }
@@ -172,36 +164,27 @@ pub async fn agents(context: &Context) -> Outcome {
 }
 
 /// What an agent may use, with labels.
-fn details(agent: &Value) -> [(&'static str, String); 3] {
-    let name = |name: &Value| name.as_str().unwrap_or_default().to_owned();
-    let tool = |tool: &Value| match text(tool, "policy") {
-        "allowed" => text(tool, "name").to_owned(),
-        policy => format!("{} ({policy})", text(tool, "name")),
+fn details(agent: &Agent) -> [(&'static str, String); 3] {
+    let tool = |tool: &AgentTool| match tool.policy.as_str() {
+        "allowed" => tool.name.clone(),
+        policy => format!("{} ({policy})", tool.name),
     };
+    let tools: Vec<String> = agent.tools.iter().map(tool).collect();
     [
-        ("tools", words(&agent["tools"], tool)),
-        ("sub-agents", words(&agent["subagents"], name)),
-        ("hands to", words(&agent["handoffs"], name)),
+        ("tools", tools.join(", ")),
+        ("sub-agents", agent.subagents.join(", ")),
+        ("hands to", agent.handoffs.join(", ")),
     ]
 }
 
 /// How wide a column must be.
-fn widest(agents: &[&Value], said: impl Fn(&Value) -> String) -> usize {
+fn widest(agents: &[Agent], said: impl Fn(&Agent) -> String) -> usize {
     agents.iter().map(|agent| said(agent).chars().count()).max().unwrap_or_default()
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_default()
-}
-
-fn words(list: &Value, word: impl Fn(&Value) -> String) -> String {
-    let words: Vec<String> = list.as_array().into_iter().flatten().map(word).collect();
-    words.join(", ")
 }
 
 /// The turn of the session that runs now.
 pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
-    let state = client.state(session, None).await?;
+    let state = client.get_state(&GetStateRequest::new(session.as_str())).await?;
     let active =
         state["threads"].as_array().into_iter().flatten().find_map(|thread| thread["activeTurnId"].as_str());
     active.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
@@ -211,7 +194,7 @@ pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
 }
 
 async fn last(client: &Client, session: &SessionId) -> Outcome<TurnId> {
-    let state = client.state(session, None).await?;
+    let state = client.get_state(&GetStateRequest::new(session.as_str())).await?;
     let last =
         state["turns"].as_array().and_then(|turns| turns.last()).and_then(|turn| turn["turnId"].as_str());
     last.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {

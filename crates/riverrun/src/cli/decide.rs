@@ -1,16 +1,19 @@
 //! `riverrun approve|reject|respond`: decisions about what agents wait for.
 
+mod decision;
 mod earlier;
 
 use clap::Args;
-use riverrun_client::{Action, Client, Decision, DecisionKind, Error};
-use riverrun_event::{ErrorCode, SessionId};
-use serde_json::Value;
+use riverrun_client::operations::{Action, ListActionsRequest};
+use riverrun_client::{Client, Error};
+use riverrun_event::ErrorCode;
+use serde_json::{Value, json};
 
 use super::Context;
 use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
 use super::terminal::{Lines, Mark, Tone, escape, shorten, spelled};
+pub use decision::{Decision, DecisionKind, plain};
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
@@ -75,10 +78,6 @@ pub async fn respond(args: RespondArgs, context: &Context) -> Outcome {
     decide(&client, &args.action, decision, context).await
 }
 
-pub fn plain(kind: DecisionKind) -> Decision {
-    Decision { decision: kind, digest: None, raw_arguments: None, message: None, always: None }
-}
-
 /// Arguments that a person typed.
 pub fn edited(text: &str) -> Outcome<Value> {
     match serde_json::from_str::<Value>(text) {
@@ -91,29 +90,26 @@ pub fn edited(text: &str) -> Outcome<Value> {
 /// Shows what is decided, then decides exactly that.
 async fn decide(client: &Client, wanted: &str, mut decision: Decision, context: &Context) -> Outcome {
     let action = find(client, wanted).await?;
-    let Some(session) = action.session_id.clone() else {
-        return Err(Failure::new(Exit::Failed, "the server does not say whose action it is"));
-    };
     decision.digest = action.digest.clone();
     if !context.output.json {
         show(context.output, action.tool_name.as_deref(), &action.request);
     }
-    let decided = match client.decide(&session, &action.action_id, &decision).await {
+    let decided = match client.decide_action(&decision.request(&action.session_id, &action.action_id)).await {
         Ok(decided) => decided,
-        Err(error) => return Err(too_late(client, &session, action.action_id.as_str(), error).await),
+        Err(error) => return Err(too_late(client, &action.session_id, &action.action_id, error).await),
     };
     if context.output.json {
         return context.output.document(&decided);
     }
-    let word = decided["decision"].as_str().unwrap_or_default();
+    let word = decided.decision.as_str();
     let mark = if word == "reject" { Mark::Stopped } else { Mark::Done };
-    let before = if decided["status"] == "already_decided" { "  (decided so before)" } else { "" };
+    let before = if decided.status == "already_decided" { "  (decided so before)" } else { "" };
     let word = context.output.style().mark(mark, word);
     context.output.line(&format!("{word}  {}{before}", action.action_id))
 }
 
 /// Whoever lost is told to whom.
-async fn too_late(client: &Client, session: &SessionId, action: &str, error: Error) -> Failure {
+async fn too_late(client: &Client, session: &str, action: &str, error: Error) -> Failure {
     let is_late = matches!(&error, Error::Problem(problem)
         if matches!(problem.error_code(), Some(ErrorCode::DecidedByOther | ErrorCode::ActionExpired)));
     let failure = Failure::from(error);
@@ -203,12 +199,13 @@ fn runs(runs: &Value) -> String {
 }
 
 async fn pending(client: &Client) -> Outcome<Vec<Action>> {
-    let (mut found, mut cursor) = (Vec::new(), None);
+    let mut found = Vec::new();
+    let mut request = ListActionsRequest { status: Some("pending".to_owned()), ..ListActionsRequest::new() };
     loop {
-        let page = client.actions(Some("pending"), cursor.as_deref()).await?;
-        found.extend(page.data);
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        let page = client.list_actions(&request).await?;
+        found.extend(page.actions);
+        request.cursor = page.cursor;
+        if request.cursor.is_none() {
             return Ok(found);
         }
     }
@@ -229,7 +226,7 @@ async fn find(client: &Client, wanted: &str) -> Outcome<Action> {
 }
 
 fn choose(wanted: &str, waiting: Vec<Action>) -> Outcome<Action> {
-    let fits = |action: &Action| wanted == "-" || action.action_id.as_str().starts_with(wanted);
+    let fits = |action: &Action| wanted == "-" || action.action_id.starts_with(wanted);
     let mut fits: Vec<Action> = waiting.into_iter().filter(fits).collect();
     match fits.len() {
         1 => Ok(fits.remove(0)),
@@ -252,10 +249,20 @@ fn choose(wanted: &str, waiting: Vec<Action>) -> Outcome<Action> {
     }
 }
 
+/// An action without the members that the list does not show.
+fn listed(action: &Action) -> Value {
+    let mut listed = json!(action);
+    if let Some(members) = listed.as_object_mut() {
+        members.remove("requiredAt");
+        members.remove("sequence");
+    }
+    listed
+}
+
 async fn list(client: &Client, context: &Context) -> Outcome {
     let waiting = pending(client).await?;
     if context.output.json {
-        return context.output.document(&waiting);
+        return context.output.document(&waiting.iter().map(listed).collect::<Vec<_>>());
     }
     if waiting.is_empty() {
         context.output.note("nothing waits for a decision");
@@ -263,7 +270,7 @@ async fn list(client: &Client, context: &Context) -> Outcome {
     let example = waiting.first().map(|action| action.action_id.to_string());
     let style = context.output.style();
     for action in waiting {
-        let session = action.session_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
+        let session = &action.session_id;
         let arguments = match &action.request["arguments"] {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
@@ -286,12 +293,14 @@ async fn list(client: &Client, context: &Context) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn one_action_is_enough_to_be_meant_and_several_are_named() {
         let action = |id: &str| -> Action {
-            serde_json::from_value(json!({"actionId": id, "toolName": "delete_file"})).expect("an action")
+            serde_json::from_value(json!({
+                "actionId": id, "toolName": "delete_file", "sessionId": "ses_1", "status": "pending", "sequence": 1,
+                "requiredAt": "1970-01-01T00:00:00.000Z", "request": {},
+            })).expect("an action")
         };
         let check = |wanted, ids: &[&str]| {
             choose(wanted, ids.iter().map(|id| action(id)).collect())

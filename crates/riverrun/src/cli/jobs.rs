@@ -1,7 +1,12 @@
 //! `riverrun jobs`: the jobs of a session, their items, cancelling one, and trying one failed item again.
 
 use clap::{Args, Subcommand};
-use riverrun_client::{Job, JobItem};
+use std::collections::BTreeMap;
+
+use riverrun_client::operations::{
+    CancelJobRequest, GetJobRequest, Job, JobStatus, JobSummary, ListJobsRequest, RetryJobItemRequest,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Context;
@@ -48,19 +53,30 @@ pub async fn run(args: JobsArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
     match args.command.unwrap_or(JobsCommand::List) {
-        JobsCommand::List => list(&client.jobs(&session).await?, context),
-        JobsCommand::Show { job } => show(&client.job(&session, &job).await?, context),
+        JobsCommand::List => {
+            list(&client.list_jobs(&ListJobsRequest::new(session.as_str())).await?.jobs, context)
+        }
+        JobsCommand::Show { job } => {
+            show(&client.get_job(&GetJobRequest::new(job, session.as_str())).await?, context)
+        }
         JobsCommand::Cancel { job, reason } => {
-            answer(&client.cancel_job(&session, &job, reason.as_deref()).await?, "jobId", context)
+            let request = CancelJobRequest { reason, ..CancelJobRequest::new(job, session.as_str()) };
+            let job = client.cancel_job(&request).await?;
+            answer(&job, job.status, &job.job_id, None, context)
         }
         JobsCommand::Retry { job, item, force, reason } => {
-            let retried = client.retry_job_item(&session, &job, &item, force, reason.as_deref()).await?;
-            answer(&retried, "itemId", context)
+            let request = RetryJobItemRequest {
+                force: force.then_some(true),
+                reason,
+                ..RetryJobItemRequest::new(item, job, session.as_str())
+            };
+            let item = client.retry_job_item(&request).await?;
+            answer(&item, item.status, &item.item_id, Some(item.attempts), context)
         }
     }
 }
 
-fn list(jobs: &[Job], context: &Context) -> Outcome {
+fn list(jobs: &[JobSummary], context: &Context) -> Outcome {
     if context.output.json {
         return context.output.document(&json!({ "jobs": jobs }));
     }
@@ -68,7 +84,7 @@ fn list(jobs: &[Job], context: &Context) -> Outcome {
         context.output.note("this session has no jobs");
     }
     for job in jobs {
-        context.output.line(&summary(job, context))?;
+        context.output.line(&summary(job.status, &job.job_id, job.title.as_deref(), &job.counts, context))?;
     }
     Ok(())
 }
@@ -77,60 +93,76 @@ fn show(job: &Job, context: &Context) -> Outcome {
     if context.output.json {
         return context.output.document(job);
     }
-    context.output.line(&summary(job, context))?;
+    context.output.line(&summary(job.status, &job.job_id, job.title.as_deref(), &job.counts, context))?;
     for item in &job.items {
         context.output.line(&format!("  {}", line_of(item, context)))?;
     }
-    let failed = job.items.iter().find(|item| item.status == "failed");
+    let failed = job.items.iter().find(|item| item["status"] == "failed");
     if let Some(item) = failed {
-        let (job, item) = (escape(&job.job_id, Lines::One), escape(&item.item_id, Lines::One));
+        let (job, item) = (escape(&job.job_id, Lines::One), escape(word(item, "itemId"), Lines::One));
         context.output.note(&format!("try it again: riverrun jobs retry {job} {item}"));
     }
     Ok(())
 }
 
-fn summary(job: &Job, context: &Context) -> String {
+fn summary(
+    status: JobStatus,
+    id: &str,
+    title: Option<&str>,
+    counts: &BTreeMap<String, i64>,
+    context: &Context,
+) -> String {
+    let count = |name: &str| counts.get(name).copied().unwrap_or_default();
     let style = context.output.style();
-    let done = job.counts.completed + job.counts.reported;
-    let mut counted = format!("{done} of {}", job.counts.total);
-    if job.counts.failed > 0 {
-        counted.push_str(&format!(", {} failed", job.counts.failed));
+    let done = count("completed") + count("reported");
+    let mut counted = format!("{done} of {}", count("total"));
+    if count("failed") > 0 {
+        counted.push_str(&format!(", {} failed", count("failed")));
     }
     format!(
         "{}  {}  {}  {}",
-        style.mark(Mark::of_status(&job.status), &escape(&job.status, Lines::One)),
-        style.paint(Tone::Id, &escape(&job.job_id, Lines::One)),
-        shorten(job.title.as_deref().unwrap_or_default(), 60),
+        style.mark(Mark::of_status(status.as_str()), status.as_str()),
+        style.paint(Tone::Id, &escape(id, Lines::One)),
+        shorten(title.unwrap_or_default(), 60),
         style.paint(Tone::Dim, &counted)
     )
 }
 
-fn line_of(item: &JobItem, context: &Context) -> String {
+fn line_of(item: &Value, context: &Context) -> String {
     let style = context.output.style();
-    let attempts =
-        if item.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", item.attempts) };
-    let error = item.more.get("lastError").and_then(|error| error["message"].as_str()).unwrap_or_default();
+    let attempts = item["attempts"].as_u64().unwrap_or_default();
+    let attempts = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+    let error = word(&item["lastError"], "message");
     format!(
         "{}  {}  {}  {}",
-        style.mark(Mark::of_status(&item.status), &escape(&item.status, Lines::One)),
-        style.paint(Tone::Id, &escape(&item.item_id, Lines::One)),
+        style.mark(Mark::of_status(word(item, "status")), &escape(word(item, "status"), Lines::One)),
+        style.paint(Tone::Id, &escape(word(item, "itemId"), Lines::One)),
         style.paint(Tone::Dim, &attempts),
         shorten(error, 80)
     )
 }
 
-fn answer(result: &Value, id: &str, context: &Context) -> Outcome {
+fn word<'a>(item: &'a Value, name: &str) -> &'a str {
+    item[name].as_str().unwrap_or_default()
+}
+
+fn answer(
+    result: &impl Serialize,
+    status: JobStatus,
+    id: &str,
+    attempts: Option<i64>,
+    context: &Context,
+) -> Outcome {
     if context.output.json {
         return context.output.document(result);
     }
-    let status = result["status"].as_str().unwrap_or_default();
     let style = context.output.style();
     let mut line = format!(
         "{}  {}",
-        style.mark(Mark::of_status(status), &escape(status, Lines::One)),
-        style.paint(Tone::Id, &escape(result[id].as_str().unwrap_or_default(), Lines::One))
+        style.mark(Mark::of_status(status.as_str()), status.as_str()),
+        style.paint(Tone::Id, &escape(id, Lines::One))
     );
-    if let Some(attempts) = result["attempts"].as_u64() {
+    if let Some(attempts) = attempts {
         line.push_str(&format!("  attempt {attempts}"));
     }
     context.output.line(&line)

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use riverrun_client::{Key, NewKey};
+use riverrun_client::operations::{
+    CreateKeyRequest, Key, ListKeysRequest, ListTenantsRequest, RevokeKeyRequest, RotateKeyRequest, Scope,
+};
 use riverrun_event::{KeyId, TenantId, Timestamp};
 use riverrun_log::{Log, Maintenance, SystemClock};
 use riverrun_server::edge::{DEFAULT_TENANT, Keys, Problem};
@@ -70,14 +73,24 @@ struct CreateArgs {
     #[arg(long)]
     tenant: Option<TenantId>,
     /// What it may do: read, write, approve, admin. May be given more than once.
-    #[arg(long = "scope", value_name = "SCOPE", value_parser = ["read", "write", "approve", "admin"], default_values = ["read", "write"])]
-    scopes: Vec<String>,
+    #[arg(long = "scope", value_name = "SCOPE", value_parser = scopes(), default_values = ["read", "write"])]
+    scopes: Vec<Scope>,
     /// What it is for.
     #[arg(long)]
     label: Option<String>,
     /// When it ends by itself, such as 30d.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     expires_in: Option<std::time::Duration>,
+}
+
+/// The words of `--scope`.
+fn scopes() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(["read", "write", "approve", "admin"]).map(|word| match word.as_str() {
+        "write" => Scope::Write,
+        "approve" => Scope::Approve,
+        "admin" => Scope::Admin,
+        _ => Scope::Read,
+    })
 }
 
 pub async fn run(args: KeysArgs, context: &Context) -> Outcome {
@@ -91,8 +104,14 @@ pub async fn run(args: KeysArgs, context: &Context) -> Outcome {
 }
 
 async fn create(args: CreateArgs, context: &Context) -> Outcome {
-    let expires_in_seconds = args.expires_in.map(|after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX));
-    let new = NewKey { tenant: args.tenant, scopes: args.scopes, label: args.label, expires_in_seconds };
+    let expires_in_seconds =
+        args.expires_in.map(|after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX).into());
+    let new = CreateKeyRequest {
+        tenant: args.tenant.map(|tenant| tenant.to_string()),
+        scopes: args.scopes,
+        label: args.label,
+        expires_in_seconds,
+    };
     let key = context.connect.client()?.create_key(&new).await?;
     if context.output.json {
         return context.output.document(&key);
@@ -103,7 +122,9 @@ async fn create(args: CreateArgs, context: &Context) -> Outcome {
 }
 
 async fn rotate(args: RotateArgs, context: &Context) -> Outcome {
-    let key = context.connect.client()?.rotate_key(&args.key, args.overlap.as_secs()).await?;
+    let overlap_seconds = Some(i64::try_from(args.overlap.as_secs()).unwrap_or(i64::MAX));
+    let request = RotateKeyRequest { overlap_seconds, ..RotateKeyRequest::new(args.key.as_str()) };
+    let key = context.connect.client()?.rotate_key(&request).await?;
     if context.output.json {
         return context.output.document(&key);
     }
@@ -163,33 +184,31 @@ async fn remake_admin(log: Arc<dyn Log>, path: &Path, revoke_others: bool) -> Ou
 
 /// `riverrun tenants`.
 pub async fn tenants(context: &Context) -> Outcome {
-    let tenants = context.connect.client()?.tenants().await?;
+    let tenants = context.connect.client()?.list_tenants(&ListTenantsRequest::new()).await?.tenants;
     if context.output.json {
         return context.output.document(&json!({ "data": tenants }));
     }
     for tenant in &tenants {
-        context.output.line(&format!(
-            "{:32}  {} live keys, {} in all",
-            tenant.tenant.as_str(),
-            tenant.live_keys,
-            tenant.keys
-        ))?;
+        context
+            .output
+            .line(&format!("{:32}  {} live keys, {} in all", tenant.tenant, tenant.live_keys, tenant.keys))?;
     }
     Ok(())
 }
 
 async fn list(args: ListArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
-    let tenant = if args.all_tenants { Some("*") } else { args.tenant.as_ref().map(TenantId::as_str) };
-    let page = client.keys_of(tenant).await?;
+    let tenant =
+        if args.all_tenants { Some("*".to_owned()) } else { args.tenant.map(|tenant| tenant.to_string()) };
+    let keys = client.list_keys(&ListKeysRequest { tenant }).await?.keys;
     if context.output.json {
-        return context.output.document(&json!({ "data": page.data }));
+        return context.output.document(&json!({ "data": keys }));
     }
-    for key in &page.data {
-        let tenant = key.tenant.as_ref().filter(|_| args.all_tenants).map_or("", TenantId::as_str);
+    for key in &keys {
+        let tenant = if args.all_tenants { key.tenant.as_str() } else { "" };
         context.output.line(format!("{}  {tenant}", row(key, context)).trim_end())?;
     }
-    if page.data.is_empty() {
+    if keys.is_empty() {
         context.output.note("no keys");
     }
     Ok(())
@@ -197,6 +216,7 @@ async fn list(args: ListArgs, context: &Context) -> Outcome {
 
 fn row(key: &Key, context: &Context) -> String {
     let style = context.output.style();
+    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     let label = shorten(key.label.as_deref().unwrap_or("-"), 24);
     let at = |millis: i64| Timestamp::from_millis(millis).to_string();
     let until = match (key.revoked_at, key.expires_at) {
@@ -208,13 +228,13 @@ fn row(key: &Key, context: &Context) -> String {
     format!(
         "{}  {label:24}  {:20}  {until}  {}",
         style.paint(Tone::Id, key.key_id.as_str()),
-        shorten(&key.scopes.join(","), 20),
+        shorten(&scopes.join(","), 20),
         style.paint(Tone::Dim, &used)
     )
 }
 
 async fn revoke(key: &KeyId, context: &Context) -> Outcome {
-    context.connect.client()?.revoke_key(key).await?;
+    context.connect.client()?.revoke_key(&RevokeKeyRequest::new(key.as_str())).await?;
     if context.output.json {
         return context.output.document(&json!({ "keyId": key, "revoked": true }));
     }

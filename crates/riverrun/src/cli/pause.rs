@@ -1,7 +1,8 @@
 //! `riverrun pause|resume`.
 
 use clap::Args;
-use riverrun_client::{Client, Pause};
+use riverrun_client::Client;
+use riverrun_client::operations::{GetStateRequest, PauseTaskRequest, ResumeTaskRequest};
 use riverrun_event::{SessionId, TaskId, TurnId};
 
 use super::Context;
@@ -29,7 +30,13 @@ pub async fn run(args: PauseArgs, halts: bool, context: &Context) -> Outcome {
         None => running(&client, &session).await?,
     };
     let task = task_of(&client, &session, &turn).await?;
-    let paused = client.pause(&session, &task, &Pause { halts, reason: args.reason }).await?;
+    let paused = if halts {
+        let request = PauseTaskRequest::new(session.as_str(), task.as_str());
+        client.pause_task(&PauseTaskRequest { reason: args.reason, ..request }).await?
+    } else {
+        let request = ResumeTaskRequest::new(session.as_str(), task.as_str());
+        client.resume_task(&ResumeTaskRequest { reason: args.reason, ..request }).await?
+    };
     if context.output.json {
         return context.output.document(&paused);
     }
@@ -42,7 +49,7 @@ pub async fn run(args: PauseArgs, halts: bool, context: &Context) -> Outcome {
 }
 
 async fn task_of(client: &Client, session: &SessionId, turn: &TurnId) -> Outcome<TaskId> {
-    let state = client.state(session, None).await?;
+    let state = client.get_state(&GetStateRequest::new(session.as_str())).await?;
     let mut turns = state["turns"].as_array().into_iter().flatten();
     let found = turns.find(|known| known["turnId"] == turn.as_str());
     let task = found.and_then(|turn| turn["taskId"].as_str()).and_then(|task| TaskId::new(task).ok());

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use riverrun_client::{Appended, Client, NewSession, Producer};
+use riverrun_client::operations::{CreateSessionRequest, GetSessionRequest};
+use riverrun_client::{Appended, Client, Producer};
 use riverrun_event::{ErrorCode, ProducerId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::connect::session_id;
 use super::exit::{Exit, Failure, Outcome};
 use super::{Context, duration, import};
 use recording::{Line, Recording};
@@ -63,21 +65,22 @@ async fn open_session(
     wanted: Option<SessionId>,
 ) -> Outcome<SessionId> {
     if let Some(id) = &wanted {
-        match client.session(id).await {
-            Ok(session) => return Ok(session.session_id),
+        match client.get_session(&GetSessionRequest::new(id.as_str())).await {
+            Ok(session) => return session_id(&session.session_id),
             Err(error) if error.code() == Some(ErrorCode::NotFound) => {}
             Err(error) => return Err(error.into()),
         }
     }
     let opening = &recording.opening;
     let word = |name: &str| opening[name].as_str().map(str::to_owned);
-    let new = NewSession {
-        session_id: wanted,
+    let new = CreateSessionRequest {
+        session_id: wanted.map(|id| id.to_string()),
         agent: word("agent"),
         title: word("title"),
-        metadata: opening["metadata"].as_object().cloned(),
+        metadata: Some(opening["metadata"].clone()).filter(Value::is_object),
+        ..CreateSessionRequest::new()
     };
-    Ok(client.create_session(&new).await?.session_id)
+    session_id(&client.create_session(&new).await?.session_id)
 }
 
 async fn play(

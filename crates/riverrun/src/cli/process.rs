@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use clap::{Args, Subcommand};
-use riverrun_client::ProcessInput;
+use riverrun_client::operations::{ListProcessesRequest, TerminateProcessRequest, WriteProcessStdinRequest};
 use riverrun_event::ProcessId;
-use serde_json::Value;
 
 use super::Context;
 use super::connect::resolve_session;
@@ -60,11 +59,12 @@ pub async fn run(args: ProcessArgs, context: &Context) -> Outcome {
         ProcessCommand::Terminate { session, process, reason } => {
             let client = context.connect.client()?;
             let session = resolve_session(&client, &session).await?;
-            let over = client.terminate_process(&session, &process, reason.as_deref()).await?;
+            let request = TerminateProcessRequest::new(process.as_str(), session.as_str());
+            let over = client.terminate_process(&TerminateProcessRequest { reason, ..request }).await?;
             if context.output.json {
                 return context.output.document(&over);
             }
-            context.output.line(&told(&over, context))
+            context.output.line(&told(&over.status, &over.process_id, over.exit_code, context))
         }
     }
 }
@@ -72,17 +72,17 @@ pub async fn run(args: ProcessArgs, context: &Context) -> Outcome {
 async fn list(session: &str, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, session).await?;
-    let found = client.processes(&session).await?;
+    let found = client.list_processes(&ListProcessesRequest::new(session.as_str())).await?;
     if context.output.json {
         return context.output.document(&found);
     }
-    let processes = found["processes"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if processes.is_empty() {
+    if found.processes.is_empty() {
         context.output.note("no tool ran a process");
     }
-    for process in processes {
-        let command = process["commandSummary"].as_str().unwrap_or_default();
-        context.output.line(&format!("{}  {}", told(process, context), shorten(command, 60)))?;
+    for process in &found.processes {
+        let command = process.command_summary.as_deref().unwrap_or_default();
+        let told = told(process.status.as_str(), &process.process_id, process.exit_code, context);
+        context.output.line(&format!("{told}  {}", shorten(command, 60)))?;
     }
     Ok(())
 }
@@ -100,18 +100,22 @@ async fn write(args: WriteArgs, context: &Context) -> Outcome {
             text
         }
     };
-    let input = ProcessInput { text, secret: args.secret, end_of_input: args.end };
-    let written = client.write_process(&session, &args.process, &input).await?;
+    let request = WriteProcessStdinRequest {
+        text: Some(text),
+        secret: Some(args.secret),
+        end_of_input: Some(args.end),
+        ..WriteProcessStdinRequest::new(args.process.as_str(), session.as_str())
+    };
+    let written = client.write_process_stdin(&request).await?;
     if context.output.json {
         return context.output.document(&written);
     }
-    context.output.line(&format!("{} bytes  {}", written["size"], args.process))
+    context.output.line(&format!("{} bytes  {}", written.size, args.process))
 }
 
-fn told(process: &Value, context: &Context) -> String {
+fn told(status: &str, id: &str, code: Option<i64>, context: &Context) -> String {
     let style = context.output.style();
-    let status = process["status"].as_str().unwrap_or_default();
-    let id = style.paint(Tone::Id, process["processId"].as_str().unwrap_or_default());
-    let code = process["exitCode"].as_i64().map(|code| format!("  exit code {code}")).unwrap_or_default();
+    let id = style.paint(Tone::Id, id);
+    let code = code.map(|code| format!("  exit code {code}")).unwrap_or_default();
     format!("{}  {id}{code}", style.mark(Mark::of_status(status), status))
 }

@@ -1,7 +1,7 @@
 //! `riverrun usage` and `riverrun retention`.
 
 use clap::Args;
-use riverrun_client::Tenants;
+use riverrun_client::operations::{GetRetentionRequest, GetUsageRequest};
 use riverrun_event::TenantId;
 use serde_json::Value;
 
@@ -19,12 +19,9 @@ pub struct TenantArgs {
 }
 
 impl TenantArgs {
-    fn tenants(self) -> Tenants {
-        match (self.tenant, self.all) {
-            (Some(tenant), _) => Tenants::One(tenant),
-            (None, true) => Tenants::All,
-            (None, false) => Tenants::Own,
-        }
+    /// As requests name it; None is the key's own.
+    fn named(self) -> Option<String> {
+        if self.all { Some("*".to_owned()) } else { self.tenant.map(|tenant| tenant.to_string()) }
     }
 }
 
@@ -48,7 +45,8 @@ const FIGURES: [(&str, &str); 7] = [
 ];
 
 pub async fn usage(args: TenantArgs, context: &Context) -> Outcome {
-    let usage = context.connect.client()?.usage(&args.tenants()).await?;
+    let request = GetUsageRequest { tenant: args.named() };
+    let usage = context.connect.client()?.get_usage(&request).await?;
     if context.output.json {
         return context.output.document(&usage);
     }
@@ -71,35 +69,32 @@ fn row(name: &str, figure: &Value) -> String {
 }
 
 pub async fn retention(args: RetentionArgs, context: &Context) -> Outcome {
-    let plan = context.connect.client()?.retention(&args.tenants.tenants()).await?;
+    let request = GetRetentionRequest { tenant: args.tenants.named() };
+    let plan = context.connect.client()?.get_retention(&request).await?;
     if context.output.json {
         return context.output.document(&plan);
     }
-    let Some(seconds) = plan["retentionSeconds"].as_u64() else {
+    let Some(seconds) = plan.retention_seconds else {
         context.output.note("events are kept for ever: `[log] retention` is 0s");
         return Ok(());
     };
-    let ahead = plan["clockAheadSeconds"].as_u64().unwrap_or(0);
+    let ahead = plan.clock_ahead_seconds;
     if ahead > 0 {
         context.output.note(&format!(
             "the clock was set forward by {ahead} s; nothing is deleted because of that until it was steady for a day"
         ));
     }
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let sessions = plan["sessions"].as_array().cloned().unwrap_or_default();
-    for session in &sessions {
-        let (tenant, id) = (text(&session["tenant"]), text(&session["sessionId"]));
+    for session in &plan.sessions {
         context.output.line(&format!(
-            "{}  {tenant}/{id}  {} events",
-            text(&session["deletedAt"]),
-            session["events"]
+            "{}  {}/{}  {} events",
+            session.deleted_at, session.tenant, session.session_id, session.events
         ))?;
     }
-    let more = if plan["more"].as_bool() == Some(true) { ", and more" } else { "" };
+    let more = if plan.more { ", and more" } else { "" };
     context.output.note(&format!(
         "finished sessions are kept for {seconds} s; {} events of {} sessions{more} are deleted within a day",
-        plan["events"],
-        sessions.len()
+        plan.events,
+        plan.sessions.len()
     ));
     Ok(())
 }

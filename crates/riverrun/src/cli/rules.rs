@@ -30,10 +30,10 @@ enum RulesCommand {
 pub async fn run(args: RulesArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
-    let rules = client.operations().list_rules(&ListRulesRequest::new(session.as_str())).await?.rules;
+    let rules = client.list_rules(&ListRulesRequest::new(session.as_str())).await?.rules;
     let Some(RulesCommand::Revoke { rule }) = args.command else { return list(&rules, context) };
     let rule = choose(&rule, &rules)?;
-    client.operations().revoke_rule(&RevokeRuleRequest::new(&rule.rule_id, session.as_str())).await?;
+    client.revoke_rule(&RevokeRuleRequest::new(&rule.rule_id, session.as_str())).await?;
     if context.output.json {
         return context.output.document(&json!({ "sessionId": session, "revoked": rule }));
     }

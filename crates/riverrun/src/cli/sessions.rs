@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use riverrun_client::{Client, Session, SessionFilter};
+use riverrun_client::Client;
+use riverrun_client::operations::{ListSessionsRequest, Session};
 use riverrun_event::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Context;
 use super::duration;
@@ -55,20 +56,20 @@ async fn fetch(client: &Client, args: &SessionsArgs) -> Outcome<Vec<Session>> {
         let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(duration::now_millis().saturating_sub(since)).to_string()
     });
-    let mut filter = SessionFilter {
+    let mut request = ListSessionsRequest {
         status: args.status.clone(),
         since,
         tag: args.tag.clone(),
-        ..SessionFilter::default()
+        ..ListSessionsRequest::new()
     };
     let mut sessions = Vec::new();
     let wanted = args.limit as usize;
     loop {
-        filter.limit = Some((wanted - sessions.len()).min(200) as u32);
-        let page = client.sessions(&filter).await?;
-        sessions.extend(page.data);
-        filter.cursor = page.next_cursor;
-        if filter.cursor.is_none() || sessions.len() >= wanted {
+        request.limit = Some((wanted - sessions.len()).min(200) as i64);
+        let page = client.list_sessions(&request).await?;
+        sessions.extend(page.sessions);
+        request.cursor = page.cursor;
+        if request.cursor.is_none() || sessions.len() >= wanted {
             sessions.truncate(wanted);
             return Ok(sessions);
         }
@@ -77,7 +78,7 @@ async fn fetch(client: &Client, args: &SessionsArgs) -> Outcome<Vec<Session>> {
 
 fn show(sessions: &[Session], args: &SessionsArgs, context: &Context) -> Outcome {
     if context.output.json {
-        return context.output.document(&json!({ "data": sessions }));
+        return context.output.document(&json!({ "data": sessions.iter().map(listed).collect::<Vec<_>>() }));
     }
     let style = context.output.style();
     if args.watch && style.colour {
@@ -93,15 +94,23 @@ fn show(sessions: &[Session], args: &SessionsArgs, context: &Context) -> Outcome
     Ok(())
 }
 
+/// A session without the members that only a look at one session is for.
+fn listed(session: &Session) -> Value {
+    let mut listed = json!(session);
+    if let Some(members) = listed.as_object_mut() {
+        members.remove("firstAvailable");
+        members.remove("metadata");
+    }
+    listed
+}
+
 fn row(session: &Session, style: Style, now: i64, width: usize) -> String {
-    let status = session.status.as_deref().unwrap_or("idle");
-    let age = session
-        .updated_at
-        .as_deref()
-        .and_then(|text| Timestamp::parse(text).ok())
+    let status = session.status.as_str();
+    let age = Timestamp::parse(&session.updated_at)
+        .ok()
         .map_or_else(|| "-".to_owned(), |at| duration::ago(now - at.millis()));
     let id = session.session_id.as_str();
-    let head = format!("{:>6} {:>4}", session.head.get(), age);
+    let head = format!("{:>6} {:>4}", session.head, age);
     let title = session.title.as_deref().or(session.agent.as_deref()).unwrap_or("");
     let room = width.saturating_sub(id.chars().count() + 12 + head.len() + 6);
     format!(
@@ -127,7 +136,8 @@ mod tests {
     fn a_row_shows_id_status_head_age_and_title() {
         let session: Session = serde_json::from_value(json!({
             "sessionId": "ses_1", "title": "Weather\u{1b}", "status": "completed", "head": 129,
-            "updatedAt": "1970-01-01T00:00:00.000Z",
+            "createdAt": "1970-01-01T00:00:00.000Z", "updatedAt": "1970-01-01T00:00:00.000Z", "cursor": "129..a",
+            "firstAvailable": 1,
         }))
         .expect("valid");
         assert_eq!(

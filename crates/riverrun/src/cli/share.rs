@@ -1,7 +1,7 @@
 //! `riverrun share`: links by which anybody who has them may read a session up to a moment.
 
 use clap::{Args, Subcommand};
-use riverrun_client::{NewShare, Share};
+use riverrun_client::operations::{CreateShareRequest, ListSharesRequest, RevokeShareRequest, Share};
 use serde_json::json;
 
 use super::connect::resolve_session;
@@ -40,19 +40,26 @@ pub async fn run(args: ShareArgs, context: &Context) -> Outcome {
     let session = resolve_session(&client, &args.session).await?;
     match args.command {
         None => {
-            let expires_in = args.expires_in.map(|time| time.as_secs());
-            let share = client.create_share(&session, &NewShare { title: args.title, expires_in }).await?;
+            let expires_in = args.expires_in.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
+            let request = CreateShareRequest {
+                title: args.title,
+                expires_in,
+                ..CreateShareRequest::new(session.as_str())
+            };
+            let share = client.create_share(&request).await?;
             if context.output.json {
                 return context.output.document(&json!({ "sessionId": session, "share": share }));
             }
             context.output.note(&format!("works until {}", escape(&share.expires_at, Lines::One)));
             context.output.line(&escape(&share.url, Lines::One))
         }
-        Some(ShareCommand::List) => list(&client.shares(&session).await?, context),
+        Some(ShareCommand::List) => {
+            list(&client.list_shares(&ListSharesRequest::new(session.as_str())).await?.shares, context)
+        }
         Some(ShareCommand::Revoke { share }) => {
-            let shares = client.shares(&session).await?;
+            let shares = client.list_shares(&ListSharesRequest::new(session.as_str())).await?.shares;
             let share = choose(&share, &shares)?;
-            client.revoke_share(&session, &share.share_id).await?;
+            client.revoke_share(&RevokeShareRequest::new(session.as_str(), &share.share_id)).await?;
             if context.output.json {
                 return context.output.document(&json!({ "sessionId": session, "revoked": share.share_id }));
             }

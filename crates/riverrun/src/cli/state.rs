@@ -3,6 +3,7 @@
 mod tree;
 
 use clap::Args;
+use riverrun_client::operations::GetStateRequest;
 use riverrun_event::Sequence;
 use std::io::IsTerminal;
 
@@ -26,7 +27,9 @@ pub struct StateArgs {
 pub async fn run(args: StateArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
-    let state = client.state(&session, args.at).await?;
+    let at = args.at.map(|at| at.to_string());
+    let request = GetStateRequest { at, ..GetStateRequest::new(session.as_str()) };
+    let state = client.get_state(&request).await?;
     let as_tree = args.tree || (!context.output.json && std::io::stdout().is_terminal());
     if as_tree {
         return context.output.data(&tree::draw(&state, context.output.style(), width()));

@@ -1,7 +1,7 @@
 //! Who decided first, for the one who came too late.
 
-use riverrun_client::{Client, SessionFilter};
-use riverrun_event::SessionId;
+use riverrun_client::Client;
+use riverrun_client::operations::{GetStateRequest, ListSessionsRequest};
 use serde_json::Value;
 
 use crate::cli::terminal::{Lines, escape};
@@ -11,8 +11,8 @@ const LOOK_AT: usize = 20;
 
 /// How an action was decided that no longer waits; None if no session that changed lately tells it.
 pub async fn anywhere(client: &Client, wanted: &str) -> Option<String> {
-    let page = client.sessions(&SessionFilter { limit: Some(100), ..SessionFilter::default() }).await.ok()?;
-    let mut sessions = page.data;
+    let request = ListSessionsRequest { limit: Some(100), ..ListSessionsRequest::new() };
+    let mut sessions = client.list_sessions(&request).await.ok()?.sessions;
     sessions.sort_by(|a, b| b.updated_at.cmp(&a.updated_at));
     for session in sessions.iter().take(LOOK_AT) {
         if let Some(told) = of_session(client, &session.session_id, wanted).await {
@@ -23,8 +23,8 @@ pub async fn anywhere(client: &Client, wanted: &str) -> Option<String> {
 }
 
 /// The same, where the session is known.
-pub async fn of_session(client: &Client, session: &SessionId, wanted: &str) -> Option<String> {
-    let state = client.state(session, None).await.ok()?;
+pub async fn of_session(client: &Client, session: &str, wanted: &str) -> Option<String> {
+    let state = client.get_state(&GetStateRequest::new(session)).await.ok()?;
     let is_meant = |action: &&Value| {
         action["actionId"].as_str().is_some_and(|id| id.starts_with(wanted))
             && !action["resolution"].is_null()

@@ -1,6 +1,7 @@
 //! Checks that ask a running server.
 
-use riverrun_client::{Client, Error, Health, SessionFilter};
+use riverrun_client::operations::ListSessionsRequest;
+use riverrun_client::{Client, Error, Health};
 use riverrun_event::Timestamp;
 
 use super::Check;
@@ -65,7 +66,7 @@ async fn key(client: &Client, context: &Context) -> Check {
     if let Ok(None) = context.connect.key() {
         return Check::bad("key", "no key was found", fix);
     }
-    match client.sessions(&SessionFilter { limit: Some(1), ..SessionFilter::default() }).await {
+    match client.list_sessions(&ListSessionsRequest { limit: Some(1), ..ListSessionsRequest::new() }).await {
         Ok(_) => Check::good("key", "it opens the sessions"),
         Err(Error::Problem(problem)) if matches!(problem.status, 401 | 403) => {
             Check::bad("key", problem.detail, fix)

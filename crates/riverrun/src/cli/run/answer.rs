@@ -1,9 +1,8 @@
 //! What a person types when a decision is asked for.
 
-use riverrun_client::{Decision, DecisionKind};
 use serde_json::Value;
 
-use crate::cli::decide::{edited, plain};
+use crate::cli::decide::{Decision, DecisionKind, edited, plain};
 
 /// What the next line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

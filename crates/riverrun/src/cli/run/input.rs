@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Read, Write};
 
 use riverrun_client::Client;
+use riverrun_client::operations::ListAgentsRequest;
 use riverrun_event::nearest;
-use serde_json::Value;
 
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::terminal::{Lines, escape};
@@ -53,13 +53,11 @@ struct Known {
 
 impl Known {
     async fn of(client: &Client) -> Option<Self> {
-        let known = client.agents().await.ok()?;
-        let entries = |list: &str| known[list].as_array().cloned().unwrap_or_default();
-        let agent = |agent: &Value| agent["name"].as_str().map(str::to_owned);
-        let provider = |entry: &Value| Some(entry.as_str()?.split('/').next()?.to_owned());
+        let known = client.list_agents(&ListAgentsRequest::new()).await.ok()?;
+        let provider = |entry: &String| Some(entry.split('/').next()?.to_owned());
         Some(Self {
-            agents: entries("agents").iter().filter_map(agent).collect(),
-            providers: entries("providers").iter().filter_map(provider).collect(),
+            agents: known.agents.into_iter().map(|agent| agent.name).collect(),
+            providers: known.providers.iter().filter_map(provider).collect(),
         })
     }
 

@@ -10,7 +10,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
-use riverrun_client::{Client, NewSession, NewTurn};
+use riverrun_client::operations::{CreateSessionRequest, DeleteSessionRequest};
+use riverrun_client::{Client, NewTurn};
 use riverrun_event::{SessionId, ThreadId};
 use serde_json::Value;
 
@@ -85,7 +86,7 @@ async fn run_at(args: &RunArgs, place: &Place, context: &Context) -> Outcome {
         Err(error) => {
             // Nothing was said in a session that was made for this turn alone.
             if args.session.is_none() {
-                let _ = client.delete_session(&session).await;
+                let _ = client.delete_session(&DeleteSessionRequest::new(session.as_str())).await;
             }
             return Err(error.into());
         }
@@ -107,8 +108,8 @@ async fn run_at(args: &RunArgs, place: &Place, context: &Context) -> Outcome {
 
 async fn new_session(client: &Client, agent: Option<String>, input: &str) -> Outcome<SessionId> {
     let title: String = input.lines().next().unwrap_or_default().chars().take(80).collect();
-    let new = NewSession { agent, title: Some(title), ..NewSession::default() };
-    Ok(client.create_session(&new).await?.session_id)
+    let new = CreateSessionRequest { agent, title: Some(title), ..CreateSessionRequest::new() };
+    crate::cli::connect::session_id(&client.create_session(&new).await?.session_id)
 }
 
 fn detached(session: &SessionId, turn: &riverrun_client::Turn, context: &Context) -> Outcome {

@@ -206,13 +206,12 @@ impl Watch {
     async fn stop(&mut self) -> Outcome<Option<Ending>> {
         self.is_stop_asked = true;
         let request = CancelTurnRequest::new(self.session.as_str(), self.turn.turn_id.as_str());
-        let operations = self.client.operations();
         let asked = tokio::select! {
             () = self.interrupts.next() => {
                 self.output.note("");
                 return Ok(Some(Ending::Left));
             }
-            asked = operations.cancel_turn(&request) => asked,
+            asked = self.client.cancel_turn(&request) => asked,
         };
         let Err(error) = asked else { return Ok(None) };
         self.is_stop_asked = false;

@@ -122,13 +122,14 @@ impl Watch {
             Answer::Unclear(why) => return self.ask_again(&why),
         };
         decision.digest = digest;
+        let request = decision.request(self.session.as_str(), action.as_str());
         let decided = tokio::select! {
             () = self.interrupts.next() => {
                 self.leave_question();
                 self.output.note("the decision was sent, and the server has not answered");
                 return self.interrupted().await;
             }
-            decided = self.client.decide(&self.session, &action, &decision) => decided,
+            decided = self.client.decide_action(&request) => decided,
         };
         match decided {
             // The event that tells the decision closes the question.
