@@ -5,7 +5,7 @@ use riverrun_event::Sequence;
 use riverrun_log::{Chunk, ChunkBuilder, Link, Timestamp};
 
 // The file belongs to a crate that would take minutes to compile with counters, and needs nothing of it.
-#[path = "../../crates/provider/src/stream/sse.rs"]
+#[path = "../../crates/net/src/sse/mod.rs"]
 #[allow(dead_code, reason = "not all of it is read here")]
 mod sse_reader;
 
