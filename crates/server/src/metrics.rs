@@ -143,11 +143,29 @@ impl std::ops::Deref for Metrics {
 
 #[cfg(test)]
 mod tests {
+    use riverrun_session::{AppendLabels, ResumeLabels, StreamLabels, TurnLabels};
+
     use super::*;
+
+    /// One member in each family: an empty family is not shown.
+    fn fill(metrics: &Metrics) {
+        let request = RequestLabels::new(&Method::GET, "/livez", StatusCode::OK);
+        metrics.requests.get_or_create(&request).inc();
+        metrics.connections_refused.get_or_create(&RefusalLabels { reason: "total" }).inc();
+        metrics.slow_consumers.get_or_create(&SlowConsumerLabels { action: "cut" }).inc();
+        metrics.commands.get_or_create(&CommandLabels { command: "submit", result: "ok" }).inc();
+        let session = &metrics.session;
+        session.events_appended.get_or_create(&AppendLabels { source: "ingest" }).inc();
+        session.streams.get_or_create(&StreamLabels { dialect: "native", transport: "sse" }).inc();
+        session.resumes.get_or_create(&ResumeLabels { dialect: "native", result: "replayed" }).inc();
+        session.turns.get_or_create(&TurnLabels { outcome: "completed" }).inc();
+    }
 
     #[test]
     fn every_metric_has_its_name_and_type() {
-        let text = Metrics::new().render();
+        let metrics = Metrics::new();
+        fill(&metrics);
+        let text = metrics.render();
         let mut types: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
         types.sort_unstable();
         let expected = [
@@ -166,10 +184,10 @@ mod tests {
             "riverrun_log_fsync_seconds histogram",
             "riverrun_panic counter",
             "riverrun_recovery_seconds histogram",
-            "riverrun_stream_resume_gap_events histogram",
-            "riverrun_stream_resumes counter",
             "riverrun_sessions_in_memory gauge",
             "riverrun_slow_consumers counter",
+            "riverrun_stream_resume_gap_events histogram",
+            "riverrun_stream_resumes counter",
             "riverrun_streams_active gauge",
             "riverrun_time_to_first_event_seconds histogram",
             "riverrun_turns counter",
@@ -177,9 +195,21 @@ mod tests {
             "riverrun_turns_started counter",
         ];
         assert_eq!(types, expected);
-        assert!(text.contains("riverrun_panic_total 0\n"));
-        let version = env!("CARGO_PKG_VERSION");
-        assert!(text.contains(&format!("riverrun_build_info{{version=\"{version}\"}} 1\n")));
+        let version = concat!("riverrun_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1");
+        for line in [
+            version,
+            "riverrun_panic_total 0",
+            "riverrun_http_requests_total{method=\"GET\",route=\"/livez\",status=\"200\"} 1",
+            "riverrun_connections_refused_total{reason=\"total\"} 1",
+            "riverrun_slow_consumers_total{action=\"cut\"} 1",
+            "riverrun_commands_total{command=\"submit\",result=\"ok\"} 1",
+            "riverrun_events_appended_total{source=\"ingest\"} 1",
+            "riverrun_streams_active{dialect=\"native\",transport=\"sse\"} 1",
+            "riverrun_stream_resumes_total{dialect=\"native\",result=\"replayed\"} 1",
+            "riverrun_turns_total{outcome=\"completed\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
         assert!(text.ends_with("# EOF\n"));
     }
 

@@ -48,14 +48,16 @@ const FILES: &[(&str, &str, usize)] = &[
     ("clients/typescript/package-lock.json", "\"version\": \"*\",", 2),
 ];
 
-/// The description of the API moves with its generator, so it is found by its name.
-const OPENAPI: (&str, &str, usize) = ("openapi.json", "\"version\": \"*\",", 1);
+/// The description of the API, and the part of it that is written by hand: found by their names, wherever they are.
+const OPENAPI: [&str; 2] = ["openapi.json", "by_hand.json"];
+const OPENAPI_LINE: &str = "\"version\": \"*\"";
 
 /// The rule for a file that names the version; None for any other file.
 fn rule(path: &str) -> Option<(&'static str, usize)> {
     let listed = FILES.iter().find(|(listed, _, _)| *listed == path);
-    let openapi = (path.rsplit('/').next() == Some(OPENAPI.0)).then_some(&OPENAPI);
-    listed.or(openapi).map(|(_, line, count)| (*line, *count))
+    let is_openapi = path.rsplit('/').next().is_some_and(|name| OPENAPI.contains(&name));
+    let openapi = is_openapi.then_some((OPENAPI_LINE, 1));
+    listed.map(|(_, line, count)| (*line, *count)).or(openapi)
 }
 
 /// True for a file that [`bump`] changes.
