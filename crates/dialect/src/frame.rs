@@ -80,7 +80,7 @@ impl Frames {
     }
 
     /// The same with a name that is not ours. One that is no plain word stands in no `event:` line.
-    pub fn push_told(&mut self, sequence: Sequence, name: &str, write: impl FnOnce(&mut String)) {
+    pub fn push_named(&mut self, sequence: Sequence, name: &str, write: impl FnOnce(&mut String)) {
         let from = self.names.len();
         if name.bytes().all(|byte| byte.is_ascii_graphic()) {
             self.names.push_str(name);
@@ -136,7 +136,7 @@ mod tests {
     fn a_name_that_is_told_cannot_add_a_line() {
         let mut frames = Frames::default();
         for name in ["response.new_thing", "a\nid: 7", "", "x y"] {
-            frames.push_told(Sequence::ZERO, name, |out| out.push_str("{}"));
+            frames.push_named(Sequence::ZERO, name, |out| out.push_str("{}"));
         }
         let names: Vec<&str> = frames.iter().map(|frame| frame.name).collect();
         assert_eq!(names, ["response.new_thing", "", "", ""]);

@@ -93,7 +93,7 @@ impl Telling {
         if name.starts_with("response.") || is_of_block && !self.is_open {
             return;
         }
-        frames.push_told(view.at, &name, |out| {
+        frames.push_named(view.at, &name, |out| {
             let mut frame = Members::open(out);
             for (name, value) in &members {
                 match name.as_str() {

@@ -94,7 +94,7 @@ impl Out<'_> {
         let name = RawJson::parse(frame).ok().and_then(|raw| raw.to::<Named>().ok());
         let (Some(Named { name }), Some(stem)) = (name, frame.strip_suffix('}')) else { return };
         let next = *self.next;
-        self.frames.push_told(self.view.at, &name, |out| {
+        self.frames.push_named(self.view.at, &name, |out| {
             out.push_str(stem);
             out.push_str(&format!(",\"output_index\":{output_index},\"sequence_number\":{next}}}"));
         });
@@ -110,7 +110,7 @@ impl Out<'_> {
         let place = members.get("output_index").and_then(|place| place.to::<usize>().ok());
         let item = place.and_then(|place| item::id_of(self.view, told.get(place)?));
         let next = *self.next;
-        self.frames.push_told(self.view.at, &name, |out| {
+        self.frames.push_named(self.view.at, &name, |out| {
             let mut frame = Members::open(out);
             for (name, value) in members.iter().filter(|(name, _)| *name != "sequence_number") {
                 match (name.as_str(), &item) {

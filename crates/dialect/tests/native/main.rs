@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
-use riverrun_dialect::native::lime::{SCHEMA_VERSION, lime};
+use riverrun_dialect::native::lime::lime;
 use riverrun_dialect::native::strict::strict;
 use riverrun_event::{
     Composer, Event, EventType, Record, Sequence, SessionId, Timestamp, decode, decode_wire, json, sample,
@@ -117,7 +117,7 @@ fn every_strict_event_is_one_of_the_standards() {
 fn every_event_fits_the_profile_in_its_form() {
     let Some((_, profile)) = validators() else { return };
     let (mut checked, mut kept) = (0, 0);
-    each(&(recordings() + STRANGE), lime, SCHEMA_VERSION, |event, form| {
+    each(&(recordings() + STRANGE), lime, LIME_SCHEMA_VERSION, |event, form| {
         let form = form.unwrap_or_else(|| panic!("{} has no form", event.kind.as_str()));
         if let Err(error) = profile.validate(&form) {
             panic!("{error}: {form}");
@@ -132,7 +132,7 @@ fn every_event_fits_the_profile_in_its_form() {
 #[test]
 fn the_profile_makes_up_no_id() {
     let mut forms = Vec::new();
-    each(STRANGE, lime, SCHEMA_VERSION, |_, form| forms.push(form.expect("every event has a form")));
+    each(STRANGE, lime, LIME_SCHEMA_VERSION, |_, form| forms.push(form.expect("every event has a form")));
     let told = |form: &Value| json!([form["type"], form["nativeType"], form["runtimeId"], form["payload"]]);
     let expected = json!([
         ["run.status", "x.acme.thing", "riverrun", {"value": [1, 2]}],
@@ -157,7 +157,7 @@ fn the_vectors() {
         let events = vector["events"].as_array().expect("events").clone();
         let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
         for (name, form, version) in
-            [("strict", strict as Form, "riverrun/1"), ("lime", lime as Form, SCHEMA_VERSION)]
+            [("strict", strict as Form, "riverrun/1"), ("lime", lime as Form, LIME_SCHEMA_VERSION)]
         {
             let mut forms = Vec::new();
             each(&lines, form, version, |_, form| forms.push(form.expect("every event has a form")));
