@@ -1,14 +1,14 @@
 //! Texts that become events, and events that become a state.
 
-use riverrun_event::json::{Limits, compact, compact_text};
+use riverrun_event::json::{JsonLimits, compact, compact_text};
 use riverrun_event::{
     Cursor, EventType, Record, RecordBytes, Sequence, SessionId, Timestamp, decode, write_record,
 };
-use riverrun_fold::{Outcome, State};
+use riverrun_fold::{ApplyOutcome, State};
 
 /// What the strict reader takes is JSON, and is the same after a second pass.
 pub fn json(bytes: &[u8]) {
-    let limits = Limits::default();
+    let limits = JsonLimits::default();
     let Ok(text) = compact(bytes, &limits) else { return };
     assert_eq!(compact(text.as_bytes(), &limits).as_ref(), Ok(&text), "a second pass changes the text");
     assert_eq!(compact_text(bytes, &limits).as_deref(), Ok(text.as_str()));
@@ -23,7 +23,7 @@ pub fn json(bytes: &[u8]) {
 
 /// An event that is taken is stored and read back as it was.
 pub fn event(bytes: &[u8]) {
-    let Ok(text) = compact(bytes, &Limits::default()) else { return };
+    let Ok(text) = compact(bytes, &JsonLimits::default()) else { return };
     let Ok(decoded) = decode(&text) else { return };
     let now = Timestamp::from_millis(1_700_000_000_000);
     let mut stored = Vec::new();
@@ -58,13 +58,13 @@ pub fn fold(bytes: &[u8]) {
     let (mut state, mut restored) = (State::new(session.clone()), State::new(session));
     let (mut changes, mut sequence) = (Vec::new(), Sequence::ZERO);
     for line in text.lines().take(64) {
-        let Ok(line) = compact(line.as_bytes(), &Limits::default()) else { continue };
+        let Ok(line) = compact(line.as_bytes(), &JsonLimits::default()) else { continue };
         let Ok(decoded) = decode(&line) else { continue };
         sequence = sequence.next().expect("few events");
         let event = decoded.into_event(sequence, Timestamp::from_millis(sequence.get() as i64));
-        assert_eq!(state.apply(&event, &mut changes), Outcome::Applied);
-        assert_eq!(state.apply(&event, &mut changes), Outcome::Duplicate);
-        assert_eq!(restored.apply(&event, &mut changes), Outcome::Applied);
+        assert_eq!(state.apply(&event, &mut changes), ApplyOutcome::Applied);
+        assert_eq!(state.apply(&event, &mut changes), ApplyOutcome::Duplicate);
+        assert_eq!(restored.apply(&event, &mut changes), ApplyOutcome::Applied);
         let json = state.to_json();
         restored = State::from_json(&restored.to_json()).expect("a state can be read back");
         assert_eq!(restored.to_json(), json, "behind {}", event.kind.as_str());

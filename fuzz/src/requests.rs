@@ -1,13 +1,13 @@
 //! Requests in the words of foreign APIs: each is read, or refused with a reason.
 
 use riverrun_dialect::{ag_ui, ai_sdk, anthropic, blocks, chat, gemini, responses, task};
-use riverrun_event::json::{Limits, compact};
+use riverrun_event::json::{JsonLimits, compact};
 use riverrun_event::{SessionId, decode};
 use riverrun_fold::State;
 
 /// Routes hand over what the strict reader takes. What it refuses is tried as well: a reader does not rely on it.
 fn both<T>(bytes: &[u8], read: impl Fn(&[u8]) -> T) {
-    if let Ok(text) = compact(bytes, &Limits::default()) {
+    if let Ok(text) = compact(bytes, &JsonLimits::default()) {
         read(text.as_bytes());
     }
     read(bytes);
@@ -51,7 +51,7 @@ pub fn task(bytes: &[u8]) {
     let state = State::new(SessionId::new("fuzz").expect("an id"));
     let mut reader = task::FrameReader::new(&state);
     for line in text.lines().take(64) {
-        let Ok(frame) = compact(line.as_bytes(), &Limits::default()) else { continue };
+        let Ok(frame) = compact(line.as_bytes(), &JsonLimits::default()) else { continue };
         if let Ok(event) = reader.event(&frame) {
             let _ = decode(&event);
         }

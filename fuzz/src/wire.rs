@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use riverrun_event::Sequence;
-use riverrun_log::{Chunk, ChunkBuilder, Link, Timestamp};
+use riverrun_log::{Chunk, ChunkBuilder, Link, UnixMillis};
 
 // The file belongs to a crate that would take minutes to compile with counters, and needs nothing of it.
 #[path = "../../crates/provider/src/stream/sse.rs"]
@@ -38,7 +38,7 @@ fn read_chunk(bytes: Bytes) {
 pub fn chunk_builder(bytes: &[u8]) {
     let [seed, records @ ..] = bytes else { return };
     let first = Sequence::new(u64::from(*seed) + 1).expect("in range");
-    let mut builder = ChunkBuilder::new(first, Link::START, Timestamp::from_millis(u64::from(*seed)));
+    let mut builder = ChunkBuilder::new(first, Link::START, UnixMillis::from_millis(u64::from(*seed)));
     let parts: Vec<&[u8]> = records.split(|byte| byte == seed).collect();
     parts.iter().for_each(|part| builder.push(part));
     let Some(chunk) = builder.finish() else { return };

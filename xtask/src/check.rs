@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::ci::{cargo, has_nextest, run};
 use crate::files::root;
-use crate::steps::{Step, run_all, step};
+use crate::steps::{CiStep, run_all, step};
 use crate::tidy;
 
 /// Folders that hold packages of the workspace, one in each folder of theirs or in themselves.
@@ -44,7 +44,7 @@ fn listed(packages: &BTreeSet<String>) -> String {
     }
 }
 
-fn steps(files: &[String], packages: &BTreeSet<String>) -> Vec<Step> {
+fn steps(files: &[String], packages: &BTreeSet<String>) -> Vec<CiStep> {
     let mut steps = vec![
         step("format", || cargo(&["fmt", "--all", "--check"])),
         step("checklist", crate::checklist::check),
@@ -85,11 +85,11 @@ fn runner() -> &'static [&'static str] {
     if has_nextest() { &["nextest", "run"] } else { &["test"] }
 }
 
-fn with(command: &[&str], packages: &[String], rest: &[&str]) -> Result<()> {
+fn with(command: &[&str], packages: &[String], options: &[&str]) -> Result<()> {
     let mut words = command.to_vec();
     words.extend(packages.iter().map(String::as_str));
     // Cargo's own runner does not know the flag, and does not mind either.
-    words.extend(rest.iter().filter(|word| **word != NO_TESTS || command.contains(&"nextest")));
+    words.extend(options.iter().filter(|word| **word != NO_TESTS || command.contains(&"nextest")));
     cargo(&words)
 }
 

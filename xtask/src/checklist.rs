@@ -126,8 +126,9 @@ fn find(name: &str, folders: &BTreeMap<&str, &str>) -> Result<Test> {
         ensure!(root().join(name).exists(), "there is no {name}");
         return Ok(Test { shown: format!("`{name}`"), passes_as: name.to_owned() });
     };
-    let file = match file.split_once('/').and_then(|(name, rest)| Some((folders.get(name)?, rest))) {
-        Some((folder, rest)) => format!("{folder}/{rest}"),
+    let file = match file.split_once('/').and_then(|(name, remaining)| Some((folders.get(name)?, remaining)))
+    {
+        Some((folder, remaining)) => format!("{folder}/{remaining}"),
         None => file.to_owned(),
     };
     let text = std::fs::read_to_string(root().join(&file)).with_context(|| file.clone())?;
@@ -151,7 +152,7 @@ const VECTOR_TESTS: [(&str, &str, &str); 9] = [
     ("fold", "spec/vectors/fold", "every_vector_folds_to_its_expected_state"),
     ("decode", "spec/vectors/decode", "every_vector_decodes_as_expected"),
     ("reference", "spec/vectors/reference", "every_vector_comes_out_as_written"),
-    ("provider", "spec/vectors/provider", "every_stream_is_read_as_its_vector_says"),
+    ("provider", "spec/vectors/provider", "every_stream_is_read_as_in_its_vector"),
     ("task", "spec/vectors/dialect/task", "every_vector_gives_its_frames_its_opening_and_its_object"),
     ("blocks", "spec/vectors/dialect/blocks", "the_vectors_of_blocks"),
     ("blocks-hosted", "spec/vectors/dialect/blocks-hosted", "the_vectors_of_hosted_turns"),

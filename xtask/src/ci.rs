@@ -7,11 +7,11 @@ use anyhow::Result;
 
 use crate::files::root;
 use crate::records;
-use crate::steps::{Step, named, run_all, step};
+use crate::steps::{CiStep, named, run_all, step};
 use crate::tidy;
 
 /// A new check is a new line.
-fn steps() -> Vec<Step> {
+fn steps() -> Vec<CiStep> {
     vec![
         step("install clients", crate::clients::install_early).beside(),
         step("generated Python", || {

@@ -177,11 +177,11 @@ fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result
     command.env("RIVERRUN_BINARY", binary()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
     let began = Instant::now();
     let output = command.output().with_context(|| format!("starting {:?}", command.get_program()))?;
-    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "   {shown}: failed\n{told}{errors}");
-    let last = if is_sweep { told.lines().last().unwrap_or_default() } else { "passed" };
+    let (stdout, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "   {shown}: failed\n{stdout}{errors}");
+    let last = if is_sweep { stdout.lines().last().unwrap_or_default() } else { "passed" };
     let skipped =
-        told.lines().find(|line| line.contains("# SKIP") || line.starts_with('﹣')).unwrap_or_default();
+        stdout.lines().find(|line| line.contains("# SKIP") || line.starts_with('﹣')).unwrap_or_default();
     println!("   {shown}: {last} in {:.1} s {skipped}", began.elapsed().as_secs_f64());
     Ok(())
 }

@@ -28,7 +28,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bless             write everything that is generated; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
   tidy --shrink     remove exceptions that are gone from xtask/exceptions
-  checklist [FILES] write spec/CHECKLIST.md, with what the test runs in these files say
+  checklist [FILES] write spec/CHECKLIST.md, with the results of the test runs in these files
   checklist --check fail if a test that it names is not there
   scenarios DIR     write spec/scenarios.txt of what the acceptance suite saw (RIVERRUN_SEEN=DIR)
   clients [WORDS]   run official clients against the binary, or those whose files have such names
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["check", rest @ ..] => check::check(rest),
-        ["ci", rest @ ..] => ci::ci(rest),
+        ["check", options @ ..] => check::check(options),
+        ["ci", options @ ..] => ci::ci(options),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["bless"] => codegen::write(),
@@ -53,12 +53,12 @@ fn main() -> ExitCode {
         ["checklist", "--check"] => checklist::check(),
         ["checklist", results @ ..] => checklist::write(results),
         ["scenarios", folder] => codegen::list_scenarios(folder),
-        ["clients", rest @ ..] => clients::clients(rest),
+        ["clients", options @ ..] => clients::clients(options),
         ["figures"] => figures::print(),
         ["first-build"] => first_build::measure(),
-        ["bench", rest @ ..] => ci::bench(rest),
-        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
-        ["release", rest @ ..] => release::release(rest),
+        ["bench", options @ ..] => ci::bench(options),
+        ["fuzz", options @ ..] => fuzz::fuzz(options),
+        ["release", options @ ..] => release::release(options),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_program_is_reported_with_the_lines_that_say_why() {
+    fn a_failing_program_is_reported_with_its_error_lines() {
         assert!(shell("echo fine").is_ok());
         let error =
             shell("echo fine; echo 'PASS error: fine'; echo '  case/a FAILED in 1 s'; echo 'case/a: lost' >&2; exit 3").unwrap_err();

@@ -9,17 +9,17 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use crate::files::root;
 
 /// One step: a name, and what it does.
-pub struct Step {
+pub struct CiStep {
     pub name: &'static str,
     run: Box<dyn Fn() -> Result<()>>,
     beside: bool,
 }
 
-pub fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> Step {
-    Step { name, run: Box::new(run), beside: false }
+pub fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> CiStep {
+    CiStep { name, run: Box::new(run), beside: false }
 }
 
-impl Step {
+impl CiStep {
     /// This step mostly waits for a network or a disk. It runs beside the others from the start on, in a process of its
     /// own: `cargo xtask ci NAME`.
     pub fn beside(self) -> Self {
@@ -28,20 +28,20 @@ impl Step {
 }
 
 /// The steps with these names, in the order of the list.
-pub fn named(steps: Vec<Step>, names: &[&str]) -> Result<Vec<Step>> {
+pub fn named(steps: Vec<CiStep>, names: &[&str]) -> Result<Vec<CiStep>> {
     let known: Vec<&str> = steps.iter().map(|step| step.name).collect();
     for name in names {
         ensure!(known.contains(name), "there is no step `{name}`; there are: {}", known.join(", "));
     }
-    let alone = |step| Step { beside: false, ..step };
+    let alone = |step| CiStep { beside: false, ..step };
     Ok(steps.into_iter().filter(|step| names.contains(&step.name)).map(alone).collect())
 }
 
 /// Runs every step, also after a failure: one run shows all that is wrong.
-pub fn run_all(steps: Vec<Step>) -> Result<()> {
+pub fn run_all(steps: Vec<CiStep>) -> Result<()> {
     let started = Instant::now();
     let mut report = Report::default();
-    let (beside, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.beside);
+    let (beside, steps): (Vec<CiStep>, Vec<CiStep>) = steps.into_iter().partition(|step| step.beside);
     let beside = spawn(beside.iter().map(|step| step.name).collect());
     for step in &steps {
         println!("── {}", step.name);
@@ -137,7 +137,7 @@ pub fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program may hold spaces; what follows it may not.
     let fields: Vec<&str> =
-        stat.rsplit_once(')').map_or(stat.as_str(), |(_, rest)| rest).split_whitespace().collect();
+        stat.rsplit_once(')').map_or(stat.as_str(), |(_, remaining)| remaining).split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
     Duration::from_millis((ticks(CHILDREN_USER) + ticks(CHILDREN_USER + 1)) * 1_000 / TICKS_PER_SECOND)
 }

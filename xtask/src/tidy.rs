@@ -19,14 +19,14 @@ use crate::files::root;
 use crate::{codegen, files};
 
 /// A broken rule: where, and what to do.
-pub struct Problem {
-    pub place: String,
+pub struct BrokenRule {
+    pub location: String,
     pub advice: String,
 }
 
-impl Problem {
-    pub fn new(place: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { place: place.into(), advice: advice.into() }
+impl BrokenRule {
+    pub fn new(location: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { location: location.into(), advice: advice.into() }
     }
 }
 
@@ -44,10 +44,10 @@ pub fn tidy() -> Result<()> {
     problems.extend(examples::problems(&files));
     problems.extend(ratchet::problems(&files)?);
     if let Err(error) = codegen::check() {
-        problems.push(Problem::new("generated files", format!("{error:#}")));
+        problems.push(BrokenRule::new("generated files", format!("{error:#}")));
     }
     for problem in &problems {
-        eprintln!("{}: {}", problem.place, problem.advice);
+        eprintln!("{}: {}", problem.location, problem.advice);
     }
     if !problems.is_empty() {
         bail!("tidy: {} problems", problems.len());
@@ -64,16 +64,16 @@ pub fn shrink() -> Result<()> {
 const ERRORS: &str = "docs/errors.md";
 
 /// Every error code has a section, and every section a code.
-fn error_pages(files: &[files::File]) -> Vec<Problem> {
+fn error_pages(files: &[files::File]) -> Vec<BrokenRule> {
     let text = files.iter().find(|file| file.path == ERRORS).map_or("", |file| file.text.as_str());
     let sections: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::trim).collect();
     let codes: Vec<&str> = riverrun_event::ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let absent = codes.iter().filter(|code| !sections.contains(code));
     let absent = absent
-        .map(|code| Problem::new(ERRORS, format!("add a section `## {code}`: what happened, what to do")));
+        .map(|code| BrokenRule::new(ERRORS, format!("add a section `## {code}`: what happened, what to do")));
     let stale = sections.iter().filter(|section| !codes.contains(section));
-    let stale = stale.map(|section| Problem::new(ERRORS, format!("there is no error code `{section}`")));
+    let stale = stale.map(|section| BrokenRule::new(ERRORS, format!("there is no error code `{section}`")));
     absent.chain(stale).collect()
 }
 

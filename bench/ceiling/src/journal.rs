@@ -16,25 +16,25 @@ use std::sync::mpsc::Receiver;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::session::{Chunk, Session};
+use crate::session::{CeilingSession, FrameChunk};
 
 /// Most appends in one commit group.
 const GROUP: usize = 4096;
 
-pub struct Journal {
+pub struct CeilingJournal {
     file: Option<File>,
     written: AtomicU64,
     events: AtomicU64,
 }
 
 /// One append that waits for its commit; the answer is (first, last) once it is durable.
-pub struct Append {
-    pub session: Arc<Session>,
+pub struct QueuedAppend {
+    pub session: Arc<CeilingSession>,
     pub body: Bytes,
     pub done: oneshot::Sender<(u64, u64)>,
 }
 
-impl Journal {
+impl CeilingJournal {
     pub fn memory() -> Self {
         Self { file: None, written: AtomicU64::new(0), events: AtomicU64::new(0) }
     }
@@ -77,7 +77,7 @@ impl Journal {
 }
 
 /// Commits groups until every sender is gone or the disk fails.
-pub fn write(journal: &Journal, queue: &Receiver<Append>) {
+pub fn write(journal: &CeilingJournal, queue: &Receiver<QueuedAppend>) {
     while let Ok(first) = queue.recv() {
         let mut group = vec![first];
         group.extend(queue.try_iter().take(GROUP - 1));
@@ -89,7 +89,7 @@ pub fn write(journal: &Journal, queue: &Receiver<Append>) {
     }
 }
 
-fn commit(journal: &Journal, mut group: Vec<Append>) -> Result<()> {
+fn commit(journal: &CeilingJournal, mut group: Vec<QueuedAppend>) -> Result<()> {
     // A stable sort keeps arrival order inside a session and makes its frames adjacent.
     group.sort_by_key(|append| Arc::as_ptr(&append.session));
     let offset = journal.written.load(Ordering::Relaxed);
@@ -109,10 +109,10 @@ fn commit(journal: &Journal, mut group: Vec<Append>) -> Result<()> {
     journal.write(&bytes, offset)?;
     journal.written.store(offset + bytes.len() as u64, Ordering::Relaxed);
     let bytes = Bytes::from(bytes);
-    for (session, first, last, place) in chunks.into_iter().filter(|(_, first, last, _)| first <= last) {
+    for (session, first, last, range) in chunks.into_iter().filter(|(_, first, last, _)| first <= last) {
         journal.events.fetch_add(last + 1 - first, Ordering::Relaxed);
-        let offset = offset + place.start as u64;
-        session.publish(Chunk { first, last, offset, frames: bytes.slice(place) }, journal);
+        let offset = offset + range.start as u64;
+        session.publish(FrameChunk { first, last, offset, frames: bytes.slice(range) }, journal);
     }
     for (append, answer) in group.into_iter().zip(answers) {
         // A caller that went away no longer wants to know.

@@ -42,11 +42,11 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let journal = match arguments.no_disk {
-        true => journal::Journal::memory(),
-        false => journal::Journal::open(&arguments.file, arguments.preallocate_mib << 20)
+        true => journal::CeilingJournal::memory(),
+        false => journal::CeilingJournal::open(&arguments.file, arguments.preallocate_mib << 20)
             .with_context(|| format!("write-ahead file `{}`", arguments.file.display()))?,
     };
-    let hub = Arc::new(routes::Hub::start(journal)?);
+    let hub = Arc::new(routes::CeilingHub::start(journal)?);
     let listener = TcpListener::bind(arguments.listen)
         .await
         .with_context(|| format!("cannot listen on {}", arguments.listen))?;

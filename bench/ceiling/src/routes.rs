@@ -13,18 +13,18 @@ use axum::routing::{get, post};
 use futures_util::stream;
 use tokio::sync::{oneshot, watch};
 
-use crate::journal::{self, Append, Journal};
-use crate::session::Session;
+use crate::journal::{self, CeilingJournal, QueuedAppend};
+use crate::session::CeilingSession;
 
-pub struct Hub {
-    sessions: RwLock<HashMap<String, Arc<Session>>>,
-    journal: Arc<Journal>,
-    queue: Sender<Append>,
+pub struct CeilingHub {
+    sessions: RwLock<HashMap<String, Arc<CeilingSession>>>,
+    journal: Arc<CeilingJournal>,
+    queue: Sender<QueuedAppend>,
 }
 
-impl Hub {
+impl CeilingHub {
     /// Starts the writer thread over `journal`.
-    pub fn start(journal: Journal) -> std::io::Result<Self> {
+    pub fn start(journal: CeilingJournal) -> std::io::Result<Self> {
         let (queue, appends) = channel();
         let journal = Arc::new(journal);
         let written = journal.clone();
@@ -33,16 +33,16 @@ impl Hub {
         Ok(Self { sessions: RwLock::default(), journal, queue })
     }
 
-    fn session(&self, id: &str) -> Arc<Session> {
+    fn session(&self, id: &str) -> Arc<CeilingSession> {
         if let Some(session) = self.sessions.read().unwrap_or_else(PoisonError::into_inner).get(id) {
             return session.clone();
         }
         let mut sessions = self.sessions.write().unwrap_or_else(PoisonError::into_inner);
-        sessions.entry(id.to_owned()).or_insert_with(|| Arc::new(Session::new())).clone()
+        sessions.entry(id.to_owned()).or_insert_with(|| Arc::new(CeilingSession::new())).clone()
     }
 }
 
-pub fn router(hub: Arc<Hub>) -> Router {
+pub fn router(hub: Arc<CeilingHub>) -> Router {
     Router::new()
         .route("/s/{id}", post(append).get(subscribe))
         .route("/stats", get(stats))
@@ -50,9 +50,9 @@ pub fn router(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-async fn append(State(hub): State<Arc<Hub>>, Path(id): Path<String>, body: Bytes) -> Response {
+async fn append(State(hub): State<Arc<CeilingHub>>, Path(id): Path<String>, body: Bytes) -> Response {
     let (done, durable) = oneshot::channel();
-    let queued = hub.queue.send(Append { session: hub.session(&id), body, done });
+    let queued = hub.queue.send(QueuedAppend { session: hub.session(&id), body, done });
     match (queued, durable.await) {
         (Ok(()), Ok((first, last))) => {
             let json = format!("{{\"first\":{first},\"last\":{last}}}");
@@ -64,14 +64,14 @@ async fn append(State(hub): State<Arc<Hub>>, Path(id): Path<String>, body: Bytes
 
 /// A subscriber: a cursor over a session, never a queue of its own.
 struct Subscriber {
-    hub: Arc<Hub>,
-    session: Arc<Session>,
+    hub: Arc<CeilingHub>,
+    session: Arc<CeilingSession>,
     head: watch::Receiver<u64>,
     after: u64,
 }
 
 async fn subscribe(
-    State(hub): State<Arc<Hub>>,
+    State(hub): State<Arc<CeilingHub>>,
     Path(id): Path<String>,
     Query(query): Query<HashMap<String, String>>,
 ) -> Response {
@@ -99,7 +99,7 @@ impl Subscriber {
     }
 }
 
-async fn stats(State(hub): State<Arc<Hub>>) -> String {
+async fn stats(State(hub): State<Arc<CeilingHub>>) -> String {
     let (bytes, events) = hub.journal.size();
     format!("{{\"bytes\":{bytes},\"events\":{events}}}")
 }

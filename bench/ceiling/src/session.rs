@@ -6,20 +6,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 
-use crate::journal::Journal;
+use crate::journal::CeilingJournal;
 
 /// Chunks the ring keeps; older ones are read from the file.
 const RING: usize = 1024;
 /// Most bytes one read of the file returns.
 const SPAN: u64 = 256 * 1024;
 
-pub struct Session {
+pub struct CeilingSession {
     tail: Mutex<Tail>,
     head: watch::Sender<u64>,
 }
 
 /// The frames of one session in one commit group.
-pub struct Chunk {
+pub struct FrameChunk {
     pub first: u64,
     pub last: u64,
     /// Where the frames lie in the file.
@@ -29,12 +29,12 @@ pub struct Chunk {
 
 #[derive(Default)]
 struct Tail {
-    ring: VecDeque<Chunk>,
+    ring: VecDeque<FrameChunk>,
     /// Every chunk of the session, in order: last sequence, file offset, length.
     extents: Vec<(u64, u64, u32)>,
 }
 
-impl Session {
+impl CeilingSession {
     pub fn new() -> Self {
         Self { tail: Mutex::default(), head: watch::Sender::new(0) }
     }
@@ -49,7 +49,7 @@ impl Session {
 
     /// Makes a durable chunk visible and wakes the subscribers; `journal` says whether old chunks
     /// can leave memory.
-    pub fn publish(&self, chunk: Chunk, journal: &Journal) {
+    pub fn publish(&self, chunk: FrameChunk, journal: &CeilingJournal) {
         let last = chunk.last;
         let mut tail = self.tail();
         if journal.is_on_disk() {
@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// Frames after sequence `after`, in order, with the last sequence among them; none at the head.
-    pub fn read(&self, after: u64, journal: &Journal) -> Option<(u64, Bytes)> {
+    pub fn read(&self, after: u64, journal: &CeilingJournal) -> Option<(u64, Bytes)> {
         let tail = self.tail();
         match tail.ring.front() {
             Some(oldest) if after + 1 < oldest.first => tail.read_file(after, journal),
@@ -100,7 +100,7 @@ impl Tail {
     }
 
     /// Reads one span of the file and keeps the extents of this session in it.
-    fn read_file(&self, after: u64, journal: &Journal) -> Option<(u64, Bytes)> {
+    fn read_file(&self, after: u64, journal: &CeilingJournal) -> Option<(u64, Bytes)> {
         let from = self.extents.partition_point(|extent| extent.0 <= after);
         let extents = self.extents.get(from..)?;
         let start = extents.first()?.1;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
-use crate::error::{Error, Result};
+use crate::connection::ServerConnection;
+use crate::error::{MeasurementError, MeasurementResult};
 use crate::process;
 use crate::request;
 use crate::sample::percentile_ms;
-use crate::session::{self, Session};
+use crate::session::{self, LoadSession};
 use crate::target::Target;
 
 /// Requests that each connection sends in turn, so that the text varies.
@@ -22,7 +22,7 @@ const MOST: usize = 10_000_000;
 
 /// One connection per session; each sends its next request when the last one is answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct AppendLoad {
     pub sessions: usize,
     /// Events per request.
     pub batch: u64,
@@ -33,7 +33,7 @@ pub struct Load {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Appended {
+pub struct AppendFigures {
     pub events_per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
@@ -41,7 +41,7 @@ pub struct Appended {
     pub cpu_us_per_event: Option<f64>,
 }
 
-pub async fn measure(target: &Target, load: Load) -> Result<Appended> {
+pub async fn measure(target: &Target, load: AppendLoad) -> MeasurementResult<AppendFigures> {
     let sessions = session::create(target, load.sessions).await?;
     let ready = Arc::new(Barrier::new(load.sessions + 1));
     let mut tasks = JoinSet::new();
@@ -55,7 +55,7 @@ pub async fn measure(target: &Target, load: Load) -> Result<Appended> {
     let after = target.process.and_then(process::cpu);
     let mut samples = session::join(tasks, Duration::from_secs(60), "appending").await?.concat();
     let events = samples.len() as u64 * load.batch;
-    Ok(Appended {
+    Ok(AppendFigures {
         events_per_second: events as f64 / load.window.as_secs_f64(),
         p50_ms: percentile_ms(&mut samples, 0.5),
         p99_ms: percentile_ms(&mut samples, 0.99),
@@ -64,9 +64,14 @@ pub async fn measure(target: &Target, load: Load) -> Result<Appended> {
 }
 
 /// Appends until the window ends; returns how long each request took that ended inside it.
-async fn append(target: Target, session: Session, load: Load, ready: Arc<Barrier>) -> Result<Vec<Duration>> {
+async fn append(
+    target: Target,
+    session: LoadSession,
+    load: AppendLoad,
+    ready: Arc<Barrier>,
+) -> MeasurementResult<Vec<Duration>> {
     let requests: Vec<_> = (0..REQUESTS).map(|number| render(&target, &session, load, number)).collect();
-    let connection = Connection::open(&target).await;
+    let connection = ServerConnection::open(&target).await;
     // Waits before the error leaves, so that a refused connection does not stall the others.
     ready.wait().await;
     let mut connection = connection?;
@@ -90,11 +95,11 @@ async fn append(target: Target, session: Session, load: Load, ready: Arc<Barrier
     // Only this connection appends here, so a head that differs means an event lost or stored twice.
     match head == expected {
         true => Ok(samples),
-        false => Err(Error::Missing { expected, got: head }),
+        false => Err(MeasurementError::Missing { expected, got: head }),
     }
 }
 
-fn render(target: &Target, session: &Session, load: Load, number: u64) -> Vec<u8> {
+fn render(target: &Target, session: &LoadSession, load: AppendLoad, number: u64) -> Vec<u8> {
     match load.batch {
         1 => request::append(target, &session.id, &session.turn.delta(number)),
         batch => request::append_lines(target, &session.id, &session.turn.deltas(number * batch, batch)),

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{MeasurementError, MeasurementResult};
 use crate::request;
 use crate::sample::median;
-use crate::session::{self, Session};
-use crate::stream::{Frame, Subscription};
+use crate::session::{self, LoadSession};
+use crate::stream::{StreamFrame, StreamReader};
 use crate::target::Target;
 
 /// A catch-up that takes longer has failed.
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const CAUGHT_UP: &[u8] = b"stream.caught_up";
 
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct CatchupLoad {
     pub events: u64,
     /// Subscribers one after another, of which the median counts.
     pub repeats: usize,
@@ -33,7 +33,7 @@ pub struct CaughtUp {
     pub snapshot_ms: Option<f64>,
 }
 
-pub async fn measure(target: &Target, load: Load) -> Result<CaughtUp> {
+pub async fn measure(target: &Target, load: CatchupLoad) -> MeasurementResult<CaughtUp> {
     let mut session = session::create_single(target).await?;
     session.fill(target, load.events).await?;
     let routes = &target.routes;
@@ -47,38 +47,48 @@ pub async fn measure(target: &Target, load: Load) -> Result<CaughtUp> {
 
 /// Time from the request until the subscriber is at the head, and how many events came
 /// right after the one before.
-pub async fn to_head(target: &Target, route: &str, session: &Session, after: u64) -> Result<(Duration, u64)> {
+pub async fn to_head(
+    target: &Target,
+    route: &str,
+    session: &LoadSession,
+    after: u64,
+) -> MeasurementResult<(Duration, u64)> {
     let start = Instant::now();
     let request = request::subscribe(target, route, &session.id, after);
     let read = async {
-        let mut subscription = Subscription::open(target, &request, None).await?;
+        let mut subscription = StreamReader::open(target, &request, None).await?;
         let (mut in_order, mut last) = (0, after);
         let mut is_live = after >= session.head;
         while !is_live {
-            let each = |frame: Frame<'_>| match frame {
-                Frame::Event(_) => {
+            let each = |frame: StreamFrame<'_>| match frame {
+                StreamFrame::Event(_) => {
                     let sequence = frame.sequence().unwrap_or_default();
                     in_order += u64::from(sequence == last + 1);
                     last = sequence;
                     is_live |= sequence >= session.head;
                 }
-                Frame::Control(bytes) => is_live |= memchr::memmem::find(bytes, CAUGHT_UP).is_some(),
+                StreamFrame::Control(bytes) => is_live |= memchr::memmem::find(bytes, CAUGHT_UP).is_some(),
             };
             subscription.frames(each).await?;
         }
         Ok((start.elapsed(), in_order))
     };
-    let late = Error::Timeout { what: "catching up", seconds: LIMIT.as_secs() };
+    let late = MeasurementError::Timeout { what: "catching up", seconds: LIMIT.as_secs() };
     tokio::time::timeout(LIMIT, read).await.unwrap_or(Err(late))
 }
 
-async fn median_to_head(target: &Target, route: &str, session: &Session, repeats: usize) -> Result<Duration> {
+async fn median_to_head(
+    target: &Target,
+    route: &str,
+    session: &LoadSession,
+    repeats: usize,
+) -> MeasurementResult<Duration> {
     let is_replay = route == target.routes.replay;
     let mut times = Vec::with_capacity(repeats);
     for _ in 0..repeats {
         let (time, got) = to_head(target, route, session, 0).await?;
         if is_replay && got != session.head {
-            return Err(Error::Missing { expected: session.head, got });
+            return Err(MeasurementError::Missing { expected: session.head, got });
         }
         times.push(time.as_secs_f64());
     }
@@ -88,9 +98,9 @@ async fn median_to_head(target: &Target, route: &str, session: &Session, repeats
 async fn optional(
     target: &Target,
     route: &Option<String>,
-    session: &Session,
+    session: &LoadSession,
     repeats: usize,
-) -> Result<Option<f64>> {
+) -> MeasurementResult<Option<f64>> {
     let Some(route) = route else { return Ok(None) };
     let time = median_to_head(target, route, session, repeats).await?;
     Ok(Some(time.as_secs_f64() * 1e3))

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::MeasurementResult;
 use crate::launch::Launch;
-use crate::plan::{Measurement, Plan};
+use crate::plan::{Measurement, MeasurementPlan};
 use crate::process;
-use crate::report::{Failure, Reading, Report, Server, Unit};
+use crate::report::{FailedRound, Report, RoundValue, Server, Unit};
 use crate::storage::{self, Turns};
 use crate::target::Target;
 
@@ -21,7 +21,7 @@ pub struct Compare {
 impl Compare {
     /// Runs every measurement on fresh servers, which take turns at going first.
     /// `progress` gets one line per run.
-    pub async fn run(&self, plan: &Plan, mut progress: impl FnMut(&str)) -> Report {
+    pub async fn run(&self, plan: &MeasurementPlan, mut progress: impl FnMut(&str)) -> Report {
         process::raise_open_files();
         let mut report = Report::new(plan.name, plan.rounds);
         for measurement in &plan.measurements {
@@ -51,7 +51,7 @@ impl Compare {
 }
 
 /// Runs a plan against a server that already runs; what needs a fresh server is left out.
-pub async fn run_on(target: &Target, plan: &Plan, mut progress: impl FnMut(&str)) -> Report {
+pub async fn run_on(target: &Target, plan: &MeasurementPlan, mut progress: impl FnMut(&str)) -> Report {
     process::raise_open_files();
     let mut report = Report::new(plan.name, plan.rounds);
     for measurement in &plan.measurements {
@@ -81,7 +81,7 @@ async fn in_fresh_directory(
     launch: &Launch,
     under: &Path,
     measurement: &Measurement,
-) -> Result<Vec<Reading>> {
+) -> MeasurementResult<Vec<RoundValue>> {
     if let Measurement::Storage(load) = measurement {
         let live = stored(launch, under, *load, Turns::Open).await?;
         let sealed = stored(launch, under, *load, Turns::Finished).await?;
@@ -96,7 +96,12 @@ async fn in_fresh_directory(
 }
 
 /// Bytes per event: the growth that a second, equal fill brings.
-async fn stored(launch: &Launch, under: &Path, load: storage::Load, turns: Turns) -> Result<f64> {
+async fn stored(
+    launch: &Launch,
+    under: &Path,
+    load: storage::StorageLoad,
+    turns: Turns,
+) -> MeasurementResult<f64> {
     let directory = tempfile::tempdir_in(under)?;
     let running = launch.start(directory.path()).await?;
     storage::fill(&running.target, load, turns).await?;
@@ -107,15 +112,20 @@ async fn stored(launch: &Launch, under: &Path, load: storage::Load, turns: Turns
     Ok(storage::per_event(before, after, events))
 }
 
-fn failure(measurement: &Measurement, server: Server, error: &crate::Error) -> Failure {
-    Failure { measurement: measurement.name(), server, error: error.to_string() }
+fn failure(measurement: &Measurement, server: Server, error: &crate::MeasurementError) -> FailedRound {
+    FailedRound { measurement: measurement.name(), server, error: error.to_string() }
 }
 
-fn line(measurement: &Measurement, server: Server, round: usize, result: &Result<Vec<Reading>>) -> String {
+fn line(
+    measurement: &Measurement,
+    server: Server,
+    round: usize,
+    result: &MeasurementResult<Vec<RoundValue>>,
+) -> String {
     let values = match result {
         Err(error) => format!("failed: {error}"),
         Ok(readings) => {
-            let value = |reading: &Reading| {
+            let value = |reading: &RoundValue| {
                 let part = reading.name.rsplit('.').next().unwrap_or_default();
                 format!("{part} {:.2}", reading.value)
             };

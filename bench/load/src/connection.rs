@@ -6,13 +6,13 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::error::{Error, Result};
+use crate::error::{MeasurementError, MeasurementResult};
 use crate::target::Target;
 
 /// An answer longer than this is not one that the generator asked for.
 const LONGEST_ANSWER: usize = 16 << 20;
 
-pub struct Connection {
+pub struct ServerConnection {
     socket: TcpStream,
     buffer: BytesMut,
     /// Bytes of the answer that was handed out last.
@@ -20,7 +20,7 @@ pub struct Connection {
 }
 
 /// The head of an answer.
-pub struct Head {
+pub struct ResponseHead {
     pub status: u16,
     /// Bytes up to and with the empty line.
     pub length: usize,
@@ -33,13 +33,13 @@ pub enum Body {
     Chunked,
 }
 
-impl Connection {
-    pub async fn open(target: &Target) -> Result<Self> {
+impl ServerConnection {
+    pub async fn open(target: &Target) -> MeasurementResult<Self> {
         Ok(Self { socket: connect(target.address, None).await?, buffer: BytesMut::new(), answered: 0 })
     }
 
     /// Sends one request and returns the body of its answer, or an error for a status over 299.
-    pub async fn exchange(&mut self, request: &[u8]) -> Result<&[u8]> {
+    pub async fn exchange(&mut self, request: &[u8]) -> MeasurementResult<&[u8]> {
         self.buffer.advance(self.answered);
         self.answered = 0;
         self.socket.write_all(request).await?;
@@ -63,7 +63,7 @@ impl Connection {
 }
 
 /// Connects, from `source` where one address has too few ports.
-pub async fn connect(address: SocketAddr, source: Option<IpAddr>) -> Result<TcpStream> {
+pub async fn connect(address: SocketAddr, source: Option<IpAddr>) -> MeasurementResult<TcpStream> {
     let connected = async {
         let socket = match address {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -76,11 +76,11 @@ pub async fn connect(address: SocketAddr, source: Option<IpAddr>) -> Result<TcpS
         stream.set_nodelay(true)?;
         Ok(stream)
     };
-    connected.await.map_err(|source| Error::Connect { address, source })
+    connected.await.map_err(|source| MeasurementError::Connect { address, source })
 }
 
 /// The head at the start of `bytes`, once all of it is there.
-pub fn head(bytes: &[u8]) -> Result<Option<Head>> {
+pub fn head(bytes: &[u8]) -> MeasurementResult<Option<ResponseHead>> {
     let Some(end) = memchr::memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let lines = &bytes[..end];
     let digits = lines.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -93,17 +93,17 @@ pub fn head(bytes: &[u8]) -> Result<Option<Head>> {
             body = Body::Chunked;
         }
     }
-    Ok(Some(Head { status, length: end + 4, body }))
+    Ok(Some(ResponseHead { status, length: end + 4, body }))
 }
 
-pub fn refused(request: &[u8], status: u16, body: &[u8]) -> Error {
+pub fn refused(request: &[u8], status: u16, body: &[u8]) -> MeasurementError {
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let text = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(500)]).into_owned();
-    Error::Refused { request: text(line), status, body: text(body) }
+    MeasurementError::Refused { request: text(line), status, body: text(body) }
 }
 
 /// The head and the end of the first answer in `bytes`, once all of it is there.
-fn complete(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
+fn complete(bytes: &[u8]) -> MeasurementResult<Option<(ResponseHead, usize)>> {
     let Some(head) = head(bytes)? else { return Ok(None) };
     let end = match head.body {
         Body::Sized(length) => Some(head.length + length).filter(|end| *end <= bytes.len()),
@@ -118,8 +118,8 @@ fn header<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a str> {
     start.eq_ignore_ascii_case(name).then(|| std::str::from_utf8(value).ok())?
 }
 
-fn malformed(bytes: &[u8]) -> Error {
-    Error::Malformed(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned())
+fn malformed(bytes: &[u8]) -> MeasurementError {
+    MeasurementError::Malformed(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned())
 }
 
 #[cfg(test)]

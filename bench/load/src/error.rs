@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 /// What can go wrong while a server is measured; a measurement that fails gives no number.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum MeasurementError {
     #[error("cannot connect to {address}: {source}")]
     Connect { address: SocketAddr, source: std::io::Error },
     #[error("connection broke: {0}")]
@@ -22,4 +22,4 @@ pub enum Error {
     Task(#[from] tokio::task::JoinError),
 }
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type MeasurementResult<T> = std::result::Result<T, MeasurementError>;

@@ -17,13 +17,13 @@ const WORDS: [&str; 32] = [
 
 /// The ids of one turn. A task's id is unique over sessions, so all of them carry the session's.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct TurnIds {
     turn: String,
     task: String,
     item: String,
 }
 
-impl Turn {
+impl TurnIds {
     pub fn new(session: &str, number: u64) -> Self {
         let id = |kind: &str| format!("{kind}-{session}-{number}");
         Self { turn: id("u"), task: id("k"), item: id("m") }
@@ -117,20 +117,20 @@ mod tests {
 
     #[test]
     fn a_delta_has_the_stated_size() {
-        assert_eq!(Turn::new("b1a2b3c4-17", 1).delta(5).len(), SIZE);
-        assert_eq!(Turn::new("b1a2b3c4-17", 1).stamped_delta(5).len(), SIZE);
+        assert_eq!(TurnIds::new("b1a2b3c4-17", 1).delta(5).len(), SIZE);
+        assert_eq!(TurnIds::new("b1a2b3c4-17", 1).stamped_delta(5).len(), SIZE);
     }
 
     #[test]
     fn a_stamp_comes_back() {
-        let mut event = Turn::new("s", 1).stamped_delta(9).into_bytes();
+        let mut event = TurnIds::new("s", 1).stamped_delta(9).into_bytes();
         stamp(&mut event, 123_456_789);
         assert_eq!(stamp_of(&event), Some(123_456_789));
     }
 
     #[test]
     fn every_event_is_one_json_object_per_line() {
-        let turn = Turn::new("s", 1);
+        let turn = TurnIds::new("s", 1);
         let lines = turn.opening() + &turn.deltas(1, 3) + &turn.closing();
         let types: Vec<String> = lines
             .lines()

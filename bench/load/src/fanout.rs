@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
-use crate::error::{Error, Result};
+use crate::connection::ServerConnection;
+use crate::error::{MeasurementError, MeasurementResult};
 use crate::process;
 use crate::request;
-use crate::session::{self, Session};
-use crate::stream::Subscription;
+use crate::session::{self, LoadSession};
+use crate::stream::StreamReader;
 use crate::target::Target;
 
 /// One producer, one event per request; `interval` none means as fast as the answers come.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct FanoutLoad {
     pub subscribers: usize,
     pub events: u64,
     pub interval: Option<Duration>,
@@ -30,12 +30,12 @@ pub struct FannedOut {
     pub cpu_us_per_delivery: Option<f64>,
 }
 
-pub async fn measure(target: &Target, load: Load) -> Result<FannedOut> {
+pub async fn measure(target: &Target, load: FanoutLoad) -> MeasurementResult<FannedOut> {
     let session = session::create_single(target).await?;
     let request = request::subscribe(target, &target.routes.replay, &session.id, session.head);
     let mut tasks = JoinSet::new();
     for _ in 0..load.subscribers {
-        let subscription = Subscription::open(target, &request, None).await?;
+        let subscription = StreamReader::open(target, &request, None).await?;
         tasks.spawn(count(subscription, session.head, load.events));
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -53,7 +53,7 @@ pub async fn measure(target: &Target, load: Load) -> Result<FannedOut> {
 }
 
 /// Reads until the last event is there, and checks that every event came once and in order.
-async fn count(mut subscription: Subscription, head: u64, events: u64) -> Result<Instant> {
+async fn count(mut subscription: StreamReader, head: u64, events: u64) -> MeasurementResult<Instant> {
     let (mut in_order, mut last) = (0, head);
     while last < head + events {
         subscription
@@ -67,12 +67,12 @@ async fn count(mut subscription: Subscription, head: u64, events: u64) -> Result
     }
     match in_order == events {
         true => Ok(Instant::now()),
-        false => Err(Error::Missing { expected: events, got: in_order }),
+        false => Err(MeasurementError::Missing { expected: events, got: in_order }),
     }
 }
 
-async fn produce(target: Target, session: Session, load: Load) -> Result<Instant> {
-    let mut connection = Connection::open(&target).await?;
+async fn produce(target: Target, session: LoadSession, load: FanoutLoad) -> MeasurementResult<Instant> {
+    let mut connection = ServerConnection::open(&target).await?;
     let mut ticks = load.interval.map(tokio::time::interval);
     for number in 0..load.events {
         if let Some(ticks) = &mut ticks {

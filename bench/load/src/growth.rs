@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::catchup::to_head;
-use crate::connection::Connection;
-use crate::error::Result;
+use crate::connection::ServerConnection;
+use crate::error::MeasurementResult;
 use crate::process;
 use crate::request;
 use crate::sample::{median, percentile_ms};
-use crate::session::{self, Session};
+use crate::session::{self, LoadSession};
 use crate::target::Target;
 
 /// Deltas in each turn of the session with many turns.
@@ -21,7 +21,7 @@ const BLOCKS: u64 = 10;
 const RECONNECTS: usize = 21;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct GrowthLoad {
     /// Events that lie between the first and the last appends.
     pub events: u64,
     /// Appends that are timed at each end.
@@ -47,7 +47,7 @@ pub struct Growth {
 }
 
 /// The short and the long session take turns, so that a noisy machine bothers both alike.
-pub async fn measure(target: &Target, load: Load) -> Result<Growth> {
+pub async fn measure(target: &Target, load: GrowthLoad) -> MeasurementResult<Growth> {
     let short = session::create_single(target).await?;
     let mut long = session::create_single(target).await?;
     long.fill(target, load.events).await?;
@@ -78,19 +78,19 @@ pub async fn measure(target: &Target, load: Load) -> Result<Growth> {
 
 /// Appends of one event to one session, one after another.
 struct Appends {
-    connection: Connection,
-    session: Session,
+    connection: ServerConnection,
+    session: LoadSession,
     samples: Vec<Duration>,
     cpu: Option<Duration>,
 }
 
 impl Appends {
-    async fn new(target: &Target, session: Session) -> Result<Self> {
-        let connection = Connection::open(target).await?;
+    async fn new(target: &Target, session: LoadSession) -> MeasurementResult<Self> {
+        let connection = ServerConnection::open(target).await?;
         Ok(Self { connection, session, samples: Vec::new(), cpu: Some(Duration::ZERO) })
     }
 
-    async fn run(&mut self, target: &Target, count: u64) -> Result<()> {
+    async fn run(&mut self, target: &Target, count: u64) -> MeasurementResult<()> {
         let before = target.process.and_then(process::cpu);
         for number in 0..count {
             let event = self.session.turn.delta(number);
@@ -112,7 +112,11 @@ impl Appends {
     }
 }
 
-async fn by_turns(target: &Target, mut both: [Appends; 2], count: u64) -> Result<[(f64, Option<f64>); 2]> {
+async fn by_turns(
+    target: &Target,
+    mut both: [Appends; 2],
+    count: u64,
+) -> MeasurementResult<[(f64, Option<f64>); 2]> {
     for _ in 0..BLOCKS {
         for appends in &mut both {
             appends.run(target, count / BLOCKS).await?;
@@ -132,9 +136,9 @@ enum Missed {
 async fn reconnects(
     target: &Target,
     route: &str,
-    sessions: [&Session; 2],
+    sessions: [&LoadSession; 2],
     missed: Missed,
-) -> Result<[f64; 2]> {
+) -> MeasurementResult<[f64; 2]> {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..RECONNECTS {
         for (session, times) in sessions.iter().zip(&mut times) {

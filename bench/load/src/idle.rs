@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::error::Result;
+use crate::error::MeasurementResult;
 use crate::process;
 use crate::request;
-use crate::session::{self, Session};
-use crate::stream::Subscription;
+use crate::session::{self, LoadSession};
+use crate::stream::StreamReader;
 use crate::target::Target;
 
 /// Subscriptions that one source address opens, well below its ephemeral ports.
@@ -21,7 +21,7 @@ const OPENERS: usize = 16;
 const SETTLE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct IdleLoad {
     pub subscribers: usize,
     /// Sessions that the subscribers are spread over.
     pub sessions: usize,
@@ -34,7 +34,7 @@ pub struct Idle {
     pub kib_per_subscriber: Option<f64>,
 }
 
-pub async fn measure(target: &Target, load: Load) -> Result<Idle> {
+pub async fn measure(target: &Target, load: IdleLoad) -> MeasurementResult<Idle> {
     let sessions = session::create(target, load.sessions).await?;
     // One subscriber first: what the first one loads is not the price of each.
     let first = open(target.clone(), sessions.clone(), 0..1).await?;
@@ -56,15 +56,15 @@ pub async fn measure(target: &Target, load: Load) -> Result<Idle> {
 
 async fn open(
     target: Target,
-    sessions: Vec<Session>,
+    sessions: Vec<LoadSession>,
     numbers: std::ops::Range<usize>,
-) -> Result<Vec<Subscription>> {
+) -> MeasurementResult<Vec<StreamReader>> {
     let mut subscriptions = Vec::with_capacity(numbers.len());
     for number in numbers {
         let session = &sessions[number % sessions.len()];
         let request = request::subscribe(&target, &target.routes.replay, &session.id, session.head);
         let source = source(&target, number / PER_SOURCE);
-        subscriptions.push(Subscription::open(&target, &request, source).await?);
+        subscriptions.push(StreamReader::open(&target, &request, source).await?);
     }
     Ok(subscriptions)
 }

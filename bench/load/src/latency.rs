@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
-use crate::error::Result;
+use crate::connection::ServerConnection;
+use crate::error::MeasurementResult;
 use crate::event;
 use crate::request;
 use crate::sample::percentile_ms;
-use crate::session::{self, Session};
-use crate::stream::{Frame, Subscription};
+use crate::session::{self, LoadSession};
+use crate::stream::{StreamFrame, StreamReader};
 use crate::target::Target;
 
 /// Each session has one producer at a fixed pace and one subscriber.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct LatencyLoad {
     pub sessions: usize,
     pub events_per_second: u32,
     pub window: Duration,
@@ -29,7 +29,7 @@ pub struct Delivered {
     pub p99_ms: f64,
 }
 
-pub async fn measure(target: &Target, load: Load) -> Result<Delivered> {
+pub async fn measure(target: &Target, load: LatencyLoad) -> MeasurementResult<Delivered> {
     let sessions = session::create(target, load.sessions).await?;
     let origin = Instant::now();
     let interval = Duration::from_secs(1) / load.events_per_second;
@@ -55,8 +55,8 @@ struct Pace {
     count: u64,
 }
 
-async fn produce(target: Target, session: Session, pace: Pace) -> Result<Vec<Duration>> {
-    let mut connection = Connection::open(&target).await?;
+async fn produce(target: Target, session: LoadSession, pace: Pace) -> MeasurementResult<Vec<Duration>> {
+    let mut connection = ServerConnection::open(&target).await?;
     let mut request = request::append(&target, &session.id, &session.turn.stamped_delta(0));
     tokio::time::sleep(pace.delay).await;
     let mut ticks = tokio::time::interval(pace.interval);
@@ -68,14 +68,14 @@ async fn produce(target: Target, session: Session, pace: Pace) -> Result<Vec<Dur
     Ok(Vec::new())
 }
 
-async fn follow(target: Target, session: Session, pace: Pace) -> Result<Vec<Duration>> {
+async fn follow(target: Target, session: LoadSession, pace: Pace) -> MeasurementResult<Vec<Duration>> {
     let request = request::subscribe(&target, &target.routes.replay, &session.id, session.head);
-    let mut subscription = Subscription::open(&target, &request, None).await?;
+    let mut subscription = StreamReader::open(&target, &request, None).await?;
     let mut samples = Vec::with_capacity(pace.count as usize);
     while (samples.len() as u64) < pace.count {
         subscription
             .frames(|frame| {
-                let Frame::Event(bytes) = frame else { return };
+                let StreamFrame::Event(bytes) = frame else { return };
                 let sent = event::stamp_of(bytes).map(Duration::from_nanos);
                 samples.extend(sent.map(|sent| pace.origin.elapsed().saturating_sub(sent)));
             })

@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-use crate::connection::Connection;
-use crate::error::{Error, Result};
+use crate::connection::ServerConnection;
+use crate::error::{MeasurementError, MeasurementResult};
 use crate::process;
 use crate::request;
 use crate::target::Target;
@@ -23,7 +23,7 @@ const STOP: Duration = Duration::from_secs(40);
 const SETTLE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerKind {
     Riverrun,
     Ceiling,
 }
@@ -31,7 +31,7 @@ pub enum Kind {
 /// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    pub kind: Kind,
+    pub kind: ServerKind,
     pub program: PathBuf,
     /// Further arguments.
     pub arguments: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Running {
 
 impl Launch {
     /// Starts the server with its data in `directory`.
-    pub async fn start(&self, directory: &Path) -> Result<Running> {
+    pub async fn start(&self, directory: &Path) -> MeasurementResult<Running> {
         let mut child = self.command(directory).spawn().map_err(|error| self.failed(error.to_string()))?;
         let (lines, mut printed) = mpsc::unbounded_channel();
         forward(child.stdout.take(), lines.clone());
@@ -60,8 +60,8 @@ impl Launch {
             Err(_) => return Err(self.failed(format!("no address within {} s", START.as_secs()))),
         };
         let target = match self.kind {
-            Kind::Ceiling => Target::ceiling(address),
-            Kind::Riverrun => Target::riverrun(address, Some(self.key(directory).await?)),
+            ServerKind::Ceiling => Target::ceiling(address),
+            ServerKind::Riverrun => Target::riverrun(address, Some(self.key(directory).await?)),
         };
         let target = target.with_process(child.id());
         Ok(Running { launch: self.clone(), directory: directory.to_owned(), child, target })
@@ -70,19 +70,19 @@ impl Launch {
     fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new(&self.program);
         match self.kind {
-            Kind::Riverrun => command
+            ServerKind::Riverrun => command
                 .env("RIVERRUN_LIMITS__NEW_SESSIONS_PER_SECOND", "0")
                 .arg("serve")
                 .arg("--data-dir")
                 .arg(directory),
-            Kind::Ceiling => command.arg("--file").arg(&self.file),
+            ServerKind::Ceiling => command.arg("--file").arg(&self.file),
         };
         command.args(["--listen", "127.0.0.1:0"]).args(&self.arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }
 
-    async fn key(&self, directory: &Path) -> Result<String> {
+    async fn key(&self, directory: &Path) -> MeasurementResult<String> {
         let path = directory.join("admin.key");
         for _ in 0..100 {
             match std::fs::read_to_string(&path) {
@@ -93,24 +93,24 @@ impl Launch {
         Err(self.failed(format!("no key in `{}`", path.display())))
     }
 
-    fn failed(&self, reason: String) -> Error {
-        Error::Start { program: self.program.clone(), reason }
+    fn failed(&self, reason: String) -> MeasurementError {
+        MeasurementError::Start { program: self.program.clone(), reason }
     }
 }
 
 impl Running {
     /// Bytes the server has stored so far. Riverrun is stopped for it, because only a closed log
     /// has all of its bytes in their final place, and started again.
-    pub async fn stored(self) -> Result<(Self, u64)> {
+    pub async fn stored(self) -> MeasurementResult<(Self, u64)> {
         tokio::time::sleep(SETTLE).await;
         match self.launch.kind {
-            Kind::Ceiling => {
+            ServerKind::Ceiling => {
                 let request = request::get(&self.target, "/stats", "application/json");
-                let mut connection = Connection::open(&self.target).await?;
+                let mut connection = ServerConnection::open(&self.target).await?;
                 let stats: Stats = parse(connection.exchange(&request).await?)?;
                 Ok((self, stats.bytes))
             }
-            Kind::Riverrun => {
+            ServerKind::Riverrun => {
                 let (launch, directory) = (self.launch.clone(), self.directory.clone());
                 self.stop().await?;
                 let size = process::directory_size(&directory)?;
@@ -120,7 +120,7 @@ impl Running {
     }
 
     /// Asks the server to end and waits until it has.
-    pub async fn stop(mut self) -> Result<()> {
+    pub async fn stop(mut self) -> MeasurementResult<()> {
         if let Some(process) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id as i32)) {
             // It may have ended by itself in between, which is as good.
             rustix::process::kill_process(process, rustix::process::Signal::TERM).ok();
@@ -137,8 +137,9 @@ struct Stats {
     bytes: u64,
 }
 
-fn parse(body: &[u8]) -> Result<Stats> {
-    serde_json::from_slice(body).map_err(|_| Error::Malformed(String::from_utf8_lossy(body).into_owned()))
+fn parse(body: &[u8]) -> MeasurementResult<Stats> {
+    serde_json::from_slice(body)
+        .map_err(|_| MeasurementError::Malformed(String::from_utf8_lossy(body).into_owned()))
 }
 
 /// Reads lines for as long as the server lives, or its pipe would fill and stall it.

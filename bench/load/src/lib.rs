@@ -32,8 +32,8 @@ mod target;
 
 pub use aim::Aim;
 pub use compare::{Compare, run_on};
-pub use error::{Error, Result};
-pub use launch::{Kind, Launch, Running};
-pub use plan::{Measurement, Plan};
-pub use report::{Failure, Figure, Reading, Report, Server, Unit};
-pub use target::{Routes, Target};
+pub use error::{MeasurementError, MeasurementResult};
+pub use launch::{Launch, Running, ServerKind};
+pub use plan::{Measurement, MeasurementPlan};
+pub use report::{FailedRound, Figure, Report, RoundValue, Server, Unit};
+pub use target::{RouteTemplates, Target};

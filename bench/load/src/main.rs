@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use riverrun_load::{Compare, Kind, Launch, Plan};
+use riverrun_load::{Compare, Launch, MeasurementPlan, ServerKind};
 
 /// Measures Riverrun side by side with the machine's ceiling.
 #[derive(Parser)]
@@ -97,8 +97,8 @@ async fn run(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(report.failures.is_empty())
 }
 
-fn plan(arguments: &Arguments) -> Plan {
-    let mut plan = if arguments.quick { Plan::quick() } else { Plan::full() };
+fn plan(arguments: &Arguments) -> MeasurementPlan {
+    let mut plan = if arguments.quick { MeasurementPlan::quick() } else { MeasurementPlan::full() };
     plan.rounds = arguments.rounds.unwrap_or(plan.rounds).clamp(1, 100);
     match &arguments.only {
         Some(part) => plan.only(part),
@@ -110,12 +110,12 @@ fn compare(arguments: &Arguments, directory: &Path) -> Compare {
     let ceiling = |file: &str| {
         let program = arguments.ceiling.clone()?;
         let further = arguments.ceiling_arg.clone();
-        Some(Launch { kind: Kind::Ceiling, program, arguments: further, file: directory.join(file) })
+        Some(Launch { kind: ServerKind::Ceiling, program, arguments: further, file: directory.join(file) })
     };
     let riverrun = || {
         let program = arguments.riverrun.clone()?;
         let further = arguments.riverrun_arg.clone();
-        Some(Launch { kind: Kind::Riverrun, program, arguments: further, file: PathBuf::new() })
+        Some(Launch { kind: ServerKind::Riverrun, program, arguments: further, file: PathBuf::new() })
     };
     Compare {
         riverrun: if arguments.noise { ceiling("stand-in.wal") } else { riverrun() },

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::error::Result;
-use crate::report::{Reading, Unit};
+use crate::error::MeasurementResult;
+use crate::report::{RoundValue, Unit};
 use crate::target::Target;
 use crate::{append, catchup, fanout, growth, idle, latency, storage};
 
 /// A list of measurements and how often each is repeated.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct MeasurementPlan {
     pub name: &'static str,
     /// Rounds of which the median is reported.
     pub rounds: usize,
@@ -18,17 +18,17 @@ pub struct Plan {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Measurement {
-    Append(append::Load),
-    Latency(latency::Load),
-    FanOut(fanout::Load),
-    CatchUp(catchup::Load),
-    Idle(idle::Load),
+    Append(append::AppendLoad),
+    Latency(latency::LatencyLoad),
+    FanOut(fanout::FanoutLoad),
+    CatchUp(catchup::CatchupLoad),
+    Idle(idle::IdleLoad),
     /// Needs a server that can be stopped, so it runs only on servers started by the generator.
-    Storage(storage::Load),
-    Growth(growth::Load),
+    Storage(storage::StorageLoad),
+    Growth(growth::GrowthLoad),
 }
 
-impl Plan {
+impl MeasurementPlan {
     /// The figures that are published.
     pub fn full() -> Self {
         Self { name: "full", rounds: 5, measurements: measurements(Duration::from_secs(2), 1) }
@@ -49,13 +49,14 @@ impl Plan {
 /// All measurements, with every count divided by `share`.
 fn measurements(window: Duration, share: u64) -> Vec<Measurement> {
     let warm_up = window / 3;
-    let append = |sessions, batch| Measurement::Append(append::Load { sessions, batch, warm_up, window });
+    let append =
+        |sessions, batch| Measurement::Append(append::AppendLoad { sessions, batch, warm_up, window });
     let flat_out = |subscribers, events| {
-        Measurement::FanOut(fanout::Load { subscribers, events: events / share, interval: None })
+        Measurement::FanOut(fanout::FanoutLoad { subscribers, events: events / share, interval: None })
     };
     let paced = |subscribers| {
         let interval = Some(Duration::from_millis(20));
-        Measurement::FanOut(fanout::Load { subscribers, events: window.as_secs() * 100, interval })
+        Measurement::FanOut(fanout::FanoutLoad { subscribers, events: window.as_secs() * 100, interval })
     };
     let subscribers = 10_000 / share as usize;
     vec![
@@ -63,30 +64,36 @@ fn measurements(window: Duration, share: u64) -> Vec<Measurement> {
         append(100, 1),
         append(1000, 1),
         append(10, 100),
-        Measurement::Latency(latency::Load { sessions: 100, events_per_second: 50, window: window * 2 }),
+        Measurement::Latency(latency::LatencyLoad {
+            sessions: 100,
+            events_per_second: 50,
+            window: window * 2,
+        }),
         flat_out(1, 5_000),
         flat_out(100, 2_500),
         flat_out(1000, 500),
         paced(1),
         paced(100),
         paced(1000),
-        Measurement::CatchUp(catchup::Load { events: 100_000, repeats: 5 }),
-        Measurement::Idle(idle::Load { subscribers, sessions: 100 }),
-        Measurement::Storage(storage::Load { sessions: 20, events_per_session: 5_000 / share }),
-        Measurement::Growth(growth::Load { events: 100_000, appends: 2_000, turns: 500 }),
+        Measurement::CatchUp(catchup::CatchupLoad { events: 100_000, repeats: 5 }),
+        Measurement::Idle(idle::IdleLoad { subscribers, sessions: 100 }),
+        Measurement::Storage(storage::StorageLoad { sessions: 20, events_per_session: 5_000 / share }),
+        Measurement::Growth(growth::GrowthLoad { events: 100_000, appends: 2_000, turns: 500 }),
     ]
 }
 
 impl Measurement {
     pub fn name(&self) -> String {
         match self {
-            Self::Append(append::Load { sessions, batch: 1, .. }) => format!("m1.append.{sessions}"),
-            Self::Append(append::Load { sessions, batch, .. }) => format!("m1.append.{sessions}x{batch}"),
+            Self::Append(append::AppendLoad { sessions, batch: 1, .. }) => format!("m1.append.{sessions}"),
+            Self::Append(append::AppendLoad { sessions, batch, .. }) => {
+                format!("m1.append.{sessions}x{batch}")
+            }
             Self::Latency(_) => "m2.latency".into(),
-            Self::FanOut(fanout::Load { subscribers, interval: None, .. }) => {
+            Self::FanOut(fanout::FanoutLoad { subscribers, interval: None, .. }) => {
                 format!("m3.fanout.{subscribers}")
             }
-            Self::FanOut(fanout::Load { subscribers, .. }) => format!("m3.paced.{subscribers}"),
+            Self::FanOut(fanout::FanoutLoad { subscribers, .. }) => format!("m3.paced.{subscribers}"),
             Self::CatchUp(_) => "m4.catchup".into(),
             Self::Idle(_) => "m5.idle".into(),
             Self::Storage(_) => "m6.storage".into(),
@@ -95,7 +102,7 @@ impl Measurement {
     }
 
     /// Rounds that are worth their time: sizes hardly vary from one to the next.
-    pub fn rounds(&self, plan: &Plan) -> usize {
+    pub fn rounds(&self, plan: &MeasurementPlan) -> usize {
         match self {
             Self::Storage(_) => 1,
             Self::Idle(_) => plan.rounds.min(3),
@@ -106,7 +113,7 @@ impl Measurement {
     }
 
     /// Runs the measurement once; none where it needs a server that can be stopped.
-    pub async fn run(&self, target: &Target) -> Result<Vec<Reading>> {
+    pub async fn run(&self, target: &Target) -> MeasurementResult<Vec<RoundValue>> {
         let readings = match *self {
             Self::Append(load) => append_readings(append::measure(target, load).await?),
             Self::Latency(load) => latency_readings(latency::measure(target, load).await?),
@@ -120,19 +127,19 @@ impl Measurement {
     }
 
     /// Readings under the measurement's name.
-    pub fn named(&self, readings: impl IntoIterator<Item = Part>) -> Vec<Reading> {
+    pub fn named(&self, readings: impl IntoIterator<Item = MeasuredPart>) -> Vec<RoundValue> {
         let name = self.name();
-        let reading = |(part, unit, value): Part| {
-            value.map(|value| Reading { name: format!("{name}.{part}"), unit, value })
+        let reading = |(part, unit, value): MeasuredPart| {
+            value.map(|value| RoundValue { name: format!("{name}.{part}"), unit, value })
         };
         readings.into_iter().filter_map(reading).collect()
     }
 }
 
 /// One value of a measurement; none where the server does not offer it.
-pub type Part = (&'static str, Unit, Option<f64>);
+pub type MeasuredPart = (&'static str, Unit, Option<f64>);
 
-fn append_readings(appended: append::Appended) -> Vec<Part> {
+fn append_readings(appended: append::AppendFigures) -> Vec<MeasuredPart> {
     vec![
         ("rate", Unit::EventsPerSecond, Some(appended.events_per_second)),
         ("p50", Unit::Milliseconds, Some(appended.p50_ms)),
@@ -141,19 +148,19 @@ fn append_readings(appended: append::Appended) -> Vec<Part> {
     ]
 }
 
-fn latency_readings(delivered: latency::Delivered) -> Vec<Part> {
+fn latency_readings(delivered: latency::Delivered) -> Vec<MeasuredPart> {
     let (p50, p99) = (delivered.p50_ms, delivered.p99_ms);
     vec![("p50", Unit::Milliseconds, Some(p50)), ("p99", Unit::Milliseconds, Some(p99))]
 }
 
-fn fan_out_readings(fanned_out: fanout::FannedOut, load: fanout::Load) -> Vec<Part> {
+fn fan_out_readings(fanned_out: fanout::FannedOut, load: fanout::FanoutLoad) -> Vec<MeasuredPart> {
     // At a fixed pace the rate says nothing.
     let rate = load.interval.is_none().then_some(fanned_out.deliveries_per_second);
     let cpu = fanned_out.cpu_us_per_delivery;
     vec![("rate", Unit::EventsPerSecond, rate), ("cpu", Unit::Microseconds, cpu)]
 }
 
-fn catch_up_readings(caught_up: catchup::CaughtUp) -> Vec<Part> {
+fn catch_up_readings(caught_up: catchup::CaughtUp) -> Vec<MeasuredPart> {
     vec![
         ("replay", Unit::EventsPerSecond, Some(caught_up.replay_events_per_second)),
         ("coalesce", Unit::Milliseconds, caught_up.coalesce_ms),
@@ -161,11 +168,11 @@ fn catch_up_readings(caught_up: catchup::CaughtUp) -> Vec<Part> {
     ]
 }
 
-fn idle_readings(idle: idle::Idle) -> Vec<Part> {
+fn idle_readings(idle: idle::Idle) -> Vec<MeasuredPart> {
     vec![("memory", Unit::Kibibytes, idle.kib_per_subscriber)]
 }
 
-fn growth_readings(growth: growth::Growth) -> Vec<Part> {
+fn growth_readings(growth: growth::Growth) -> Vec<MeasuredPart> {
     let times = |last: Option<f64>, first: Option<f64>| {
         last.zip(first).filter(|(_, first)| *first > 0.0).map(|(last, first)| last / first)
     };

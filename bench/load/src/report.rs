@@ -10,7 +10,7 @@ use crate::sample::median;
 
 /// One value of one round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct RoundValue {
     pub name: String,
     pub unit: Unit,
     pub value: f64,
@@ -43,7 +43,7 @@ pub struct Report {
     pub cores: usize,
     pub rounds: usize,
     pub figures: Vec<Figure>,
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedRound>,
 }
 
 /// One figure over all rounds. `ratio` is the median of the rounds' ratios of Riverrun to the ceiling:
@@ -69,7 +69,7 @@ pub struct Figure {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Failure {
+pub struct FailedRound {
     pub measurement: String,
     pub server: Server,
     pub error: String,
@@ -82,7 +82,7 @@ impl Report {
     }
 
     /// Adds the readings of all rounds of one measurement.
-    pub fn add(&mut self, readings: Vec<(Server, Reading)>) {
+    pub fn add(&mut self, readings: Vec<(Server, RoundValue)>) {
         let mut figures: BTreeMap<String, Figure> = BTreeMap::new();
         let mut order = Vec::new();
         for (server, reading) in readings {
@@ -107,7 +107,7 @@ impl Report {
         for figure in &self.figures {
             text.push_str(&figure.row());
         }
-        for Failure { measurement, server, error } in &self.failures {
+        for FailedRound { measurement, server, error } in &self.failures {
             write!(text, "\n{measurement} failed on {server:?}: {error}\n").expect("a String takes it");
         }
         text
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_figure_is_the_median_of_paired_rounds() {
         let reading =
-            |value| Reading { name: "m1.append.100.rate".into(), unit: Unit::EventsPerSecond, value };
+            |value| RoundValue { name: "m1.append.100.rate".into(), unit: Unit::EventsPerSecond, value };
         let mut report = Report::new("full", 3);
         let riverrun = [70.0, 9.0, 80.0].map(|value| (Server::Riverrun, reading(value)));
         let ceiling = [100.0, 10.0, 100.0].map(|value| (Server::Ceiling, reading(value)));

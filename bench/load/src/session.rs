@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
-use crate::error::{Error, Result};
-use crate::event::Turn;
+use crate::connection::ServerConnection;
+use crate::error::{MeasurementError, MeasurementResult};
+use crate::event::TurnIds;
 use crate::request;
 use crate::target::Target;
 
@@ -18,19 +18,19 @@ const BATCH: u64 = 100;
 
 /// A session with one open turn, whose head is the last event appended so far.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct LoadSession {
     pub id: String,
-    pub turn: Turn,
+    pub turn: TurnIds,
     pub head: u64,
 }
 
 /// Creates `count` sessions, each with an open turn.
-pub async fn create(target: &Target, count: usize) -> Result<Vec<Session>> {
+pub async fn create(target: &Target, count: usize) -> MeasurementResult<Vec<LoadSession>> {
     let mut creators = JoinSet::new();
     for creator in 0..CREATORS.min(count) {
         let (target, share) = (target.clone(), (creator..count).step_by(CREATORS).count());
         creators.spawn(async move {
-            let mut connection = Connection::open(&target).await?;
+            let mut connection = ServerConnection::open(&target).await?;
             let mut sessions = Vec::with_capacity(share);
             for _ in 0..share {
                 sessions.push(create_one(&target, &mut connection).await?);
@@ -43,14 +43,14 @@ pub async fn create(target: &Target, count: usize) -> Result<Vec<Session>> {
 }
 
 /// Creates one session with an open turn.
-pub async fn create_single(target: &Target) -> Result<Session> {
-    create_one(target, &mut Connection::open(target).await?).await
+pub async fn create_single(target: &Target) -> MeasurementResult<LoadSession> {
+    create_one(target, &mut ServerConnection::open(target).await?).await
 }
 
-impl Session {
+impl LoadSession {
     /// Appends `count` deltas to the open turn, many per request.
-    pub async fn fill(&mut self, target: &Target, count: u64) -> Result<()> {
-        let mut connection = Connection::open(target).await?;
+    pub async fn fill(&mut self, target: &Target, count: u64) -> MeasurementResult<()> {
+        let mut connection = ServerConnection::open(target).await?;
         let end = self.head + count;
         while self.head < end {
             let lines = self.turn.deltas(self.head, BATCH.min(end - self.head));
@@ -60,19 +60,24 @@ impl Session {
     }
 
     /// Appends `turns` finished turns of `deltas` deltas each and opens the next one.
-    pub async fn fill_turns(&mut self, target: &Target, turns: u64, deltas: u64) -> Result<()> {
-        let mut connection = Connection::open(target).await?;
+    pub async fn fill_turns(&mut self, target: &Target, turns: u64, deltas: u64) -> MeasurementResult<()> {
+        let mut connection = ServerConnection::open(target).await?;
         for _ in 0..turns {
             let lines = self.turn.deltas(self.head, deltas) + &self.turn.closing();
             self.append(target, &mut connection, &lines).await?;
-            self.turn = Turn::new(&self.id, self.head + 1);
+            self.turn = TurnIds::new(&self.id, self.head + 1);
             let opening = self.turn.opening();
             self.append(target, &mut connection, &opening).await?;
         }
         Ok(())
     }
 
-    async fn append(&mut self, target: &Target, connection: &mut Connection, lines: &str) -> Result<()> {
+    async fn append(
+        &mut self,
+        target: &Target,
+        connection: &mut ServerConnection,
+        lines: &str,
+    ) -> MeasurementResult<()> {
         let answer = connection.exchange(&request::append_lines(target, &self.id, lines)).await?;
         self.head = last(answer)?;
         Ok(())
@@ -81,10 +86,10 @@ impl Session {
 
 /// Waits for all tasks, and for `limit` at most.
 pub async fn join<T: 'static>(
-    mut tasks: JoinSet<Result<T>>,
+    mut tasks: JoinSet<MeasurementResult<T>>,
     limit: Duration,
     what: &'static str,
-) -> Result<Vec<T>> {
+) -> MeasurementResult<Vec<T>> {
     let all = async {
         let mut results = Vec::with_capacity(tasks.len());
         while let Some(result) = tasks.join_next().await {
@@ -93,16 +98,16 @@ pub async fn join<T: 'static>(
         Ok(results)
     };
     let seconds = limit.as_secs();
-    tokio::time::timeout(limit, all).await.unwrap_or(Err(Error::Timeout { what, seconds }))
+    tokio::time::timeout(limit, all).await.unwrap_or(Err(MeasurementError::Timeout { what, seconds }))
 }
 
-async fn create_one(target: &Target, connection: &mut Connection) -> Result<Session> {
+async fn create_one(target: &Target, connection: &mut ServerConnection) -> MeasurementResult<LoadSession> {
     let id = fresh_id();
     if let Some(request) = request::create(target, &id) {
         connection.exchange(&request).await?;
     }
-    let turn = Turn::new(&id, 1);
-    let mut session = Session { id, turn: turn.clone(), head: 0 };
+    let turn = TurnIds::new(&id, 1);
+    let mut session = LoadSession { id, turn: turn.clone(), head: 0 };
     session.append(target, connection, &turn.opening()).await?;
     Ok(session)
 }
@@ -116,11 +121,13 @@ fn fresh_id() -> String {
 }
 
 /// The last `"last"` of an append's answer; a streaming answer has one per line.
-pub fn last(answer: &[u8]) -> Result<u64> {
+pub fn last(answer: &[u8]) -> MeasurementResult<u64> {
     let text = String::from_utf8_lossy(answer);
     let digits = text.rsplit_once("\"last\":").map(|(_, after)| after.trim_start());
     let digits = digits.and_then(|digits| digits.split(|c: char| !c.is_ascii_digit()).next());
-    digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| Error::Malformed(text.into_owned()))
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| MeasurementError::Malformed(text.into_owned()))
 }
 
 #[cfg(test)]

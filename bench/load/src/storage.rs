@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::error::Result;
+use crate::error::MeasurementResult;
 use crate::session;
 use crate::target::Target;
 
@@ -15,7 +15,7 @@ const DELTAS_PER_TURN: u64 = 500;
 const BRACKETS: u64 = 5;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct StorageLoad {
     pub sessions: usize,
     pub events_per_session: u64,
 }
@@ -28,13 +28,13 @@ pub enum Turns {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stored {
+pub struct StorageFigures {
     pub live_bytes_per_event: f64,
     pub sealed_bytes_per_event: f64,
 }
 
 /// Fills new sessions and returns how many events that were.
-pub async fn fill(target: &Target, load: Load, turns: Turns) -> Result<u64> {
+pub async fn fill(target: &Target, load: StorageLoad, turns: Turns) -> MeasurementResult<u64> {
     let sessions = session::create(target, load.sessions).await?;
     let mut tasks = JoinSet::new();
     for mut session in sessions {

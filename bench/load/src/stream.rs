@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::connection::{Body, connect, head, refused};
-use crate::error::Result;
+use crate::error::MeasurementResult;
 use crate::target::Target;
 
 thread_local! {
@@ -16,24 +16,24 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 256 * 1024]);
 }
 
-pub struct Subscription {
+pub struct StreamReader {
     socket: TcpStream,
     chunks: Chunks,
     /// Bytes of the body that are not yet a whole frame.
-    rest: Vec<u8>,
+    pending: Vec<u8>,
 }
 
 /// One frame without its empty line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum StreamFrame<'a> {
     Event(&'a [u8]),
     /// A frame about the stream itself, or a comment.
     Control(&'a [u8]),
 }
 
-impl Subscription {
+impl StreamReader {
     /// Sends `request` and returns once the server has answered with a stream.
-    pub async fn open(target: &Target, request: &[u8], source: Option<IpAddr>) -> Result<Self> {
+    pub async fn open(target: &Target, request: &[u8], source: Option<IpAddr>) -> MeasurementResult<Self> {
         let mut socket = connect(target.address, source).await?;
         socket.write_all(request).await?;
         let mut bytes = Vec::new();
@@ -47,53 +47,53 @@ impl Subscription {
         if head.status != 200 {
             return Err(refused(request, head.status, &body));
         }
-        let mut subscription = Self { socket, chunks: Chunks::new(head.body), rest: Vec::new() };
-        subscription.chunks.take(&body, &mut subscription.rest);
+        let mut subscription = Self { socket, chunks: Chunks::new(head.body), pending: Vec::new() };
+        subscription.chunks.take(&body, &mut subscription.pending);
         Ok(subscription)
     }
 
     /// Waits for bytes and hands every frame that is now whole to `each`.
-    pub async fn frames(&mut self, mut each: impl FnMut(Frame<'_>)) -> Result<()> {
+    pub async fn frames(&mut self, mut each: impl FnMut(StreamFrame<'_>)) -> MeasurementResult<()> {
         // The first frames may have come with the head.
-        if frames(&mut self.rest, &mut each) > 0 {
+        if frames(&mut self.pending, &mut each) > 0 {
             return Ok(());
         }
-        let Self { socket, chunks, rest } = self;
-        read(socket, |part| chunks.take(part, rest)).await?;
-        frames(rest, &mut each);
+        let Self { socket, chunks, pending } = self;
+        read(socket, |part| chunks.take(part, pending)).await?;
+        frames(pending, &mut each);
         Ok(())
     }
 }
 
-impl Frame<'_> {
+impl StreamFrame<'_> {
     /// The sequence that the frame's id begins with.
     pub fn sequence(&self) -> Option<u64> {
-        let Frame::Event(bytes) = self else { return None };
+        let StreamFrame::Event(bytes) = self else { return None };
         let digits = bytes.strip_prefix(b"id:")?.trim_ascii_start();
         let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
         std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
     }
 }
 
-/// Hands the whole frames at the start of `rest` to `each`, and keeps what follows them.
-fn frames(rest: &mut Vec<u8>, each: &mut impl FnMut(Frame<'_>)) -> usize {
+/// Hands the whole frames at the start of `pending` to `each`, and keeps what follows them.
+fn frames(pending: &mut Vec<u8>, each: &mut impl FnMut(StreamFrame<'_>)) -> usize {
     let (mut start, mut count) = (0, 0);
-    for end in memchr::memmem::find_iter(rest, b"\n\n") {
-        let frame = &rest[start..end];
+    for end in memchr::memmem::find_iter(pending, b"\n\n") {
+        let frame = &pending[start..end];
         let is_event = frame.starts_with(b"id:") || frame.starts_with(b"data:");
-        each(if is_event { Frame::Event(frame) } else { Frame::Control(frame) });
+        each(if is_event { StreamFrame::Event(frame) } else { StreamFrame::Control(frame) });
         start = end + 2;
         count += 1;
     }
-    if start == rest.len() {
-        rest.clear();
+    if start == pending.len() {
+        pending.clear();
     } else {
-        rest.drain(..start);
+        pending.drain(..start);
     }
     count
 }
 
-async fn read(socket: &TcpStream, mut take: impl FnMut(&[u8])) -> Result<()> {
+async fn read(socket: &TcpStream, mut take: impl FnMut(&[u8])) -> MeasurementResult<()> {
     loop {
         socket.readable().await?;
         let read: std::io::Result<usize> = BUFFER.with_borrow_mut(|buffer| {
@@ -168,10 +168,10 @@ mod tests {
         let body =
             b"e\r\nid: 7\ndata: {}\r\n2\r\n\n\n\r\n1b\r\nevent: riverrun\ndata: {}\n\n: \r\n2\r\n\n\n\r\n";
         for cut in 0..body.len() {
-            let (mut chunks, mut rest, mut found) = (Chunks::new(Body::Chunked), Vec::new(), Vec::new());
+            let (mut chunks, mut pending, mut found) = (Chunks::new(Body::Chunked), Vec::new(), Vec::new());
             for part in [&body[..cut], &body[cut..]] {
-                chunks.take(part, &mut rest);
-                frames(&mut rest, &mut |frame| {
+                chunks.take(part, &mut pending);
+                frames(&mut pending, &mut |frame| {
                     found.push((frame.sequence(), format!("{frame:?}").starts_with("Event")))
                 });
             }

@@ -8,14 +8,14 @@ pub struct Target {
     pub address: SocketAddr,
     /// Sent as a bearer key when present.
     pub key: Option<String>,
-    pub routes: Routes,
+    pub routes: RouteTemplates,
     /// The server's process, where it is on this machine: CPU and memory are read from `/proc`.
     pub process: Option<u32>,
 }
 
 /// Path templates; `{session}` and `{after}` are filled in.
 #[derive(Clone, Debug)]
-pub struct Routes {
+pub struct RouteTemplates {
     /// Path and JSON body of the request that creates a session, where the server asks for one.
     pub create: Option<(String, String)>,
     pub append: String,
@@ -28,11 +28,11 @@ pub struct Routes {
 
 impl Target {
     pub fn riverrun(address: SocketAddr, key: Option<String>) -> Self {
-        Self { address, key, routes: Routes::riverrun(), process: None }
+        Self { address, key, routes: RouteTemplates::riverrun(), process: None }
     }
 
     pub fn ceiling(address: SocketAddr) -> Self {
-        Self { address, key: None, routes: Routes::ceiling(), process: None }
+        Self { address, key: None, routes: RouteTemplates::ceiling(), process: None }
     }
 
     pub fn with_process(self, process: Option<u32>) -> Self {
@@ -40,7 +40,7 @@ impl Target {
     }
 }
 
-impl Routes {
+impl RouteTemplates {
     pub fn riverrun() -> Self {
         let events =
             |catchup: &str| format!("/v1/sessions/{{session}}/events?after={{after}}&catchup={catchup}");

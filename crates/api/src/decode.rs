@@ -9,12 +9,12 @@ use crate::ApiError;
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Checks `bytes` strictly, then decodes them. `T` refuses unknown fields by its own `deny_unknown_fields`.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8], limits: &json::Limits) -> Result<T, ApiError> {
+pub fn decode<T: DeserializeOwned>(bytes: &[u8], limits: &json::JsonLimits) -> Result<T, ApiError> {
     decode_text(&compact(bytes, limits)?)
 }
 
 /// Checks JSON from outside and copies it without white space. A byte order mark in front is skipped.
-pub fn compact(bytes: &[u8], limits: &json::Limits) -> Result<String, ApiError> {
+pub fn compact(bytes: &[u8], limits: &json::JsonLimits) -> Result<String, ApiError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(u8::is_ascii_whitespace) {
         return Err(ApiError::new(ErrorCode::BodyEmpty, "the body is empty; send a JSON object"));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn check(body: &str, code: ErrorCode, field: Option<&str>, words: &str) {
-        let error = decode::<Command>(body.as_bytes(), &json::Limits::default()).expect_err(body);
+        let error = decode::<Command>(body.as_bytes(), &json::JsonLimits::default()).expect_err(body);
         assert_eq!((error.code(), error.field_name()), (code, field), "{body}: {}", error.detail());
         assert!(error.detail().contains(words), "{body}: {}", error.detail());
     }
@@ -156,6 +156,8 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_is_accepted() {
-        assert!(decode::<Command>("\u{feff}{\"model\":\"x\"}".as_bytes(), &json::Limits::default()).is_ok());
+        assert!(
+            decode::<Command>("\u{feff}{\"model\":\"x\"}".as_bytes(), &json::JsonLimits::default()).is_ok()
+        );
     }
 }

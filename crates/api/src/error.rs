@@ -138,17 +138,21 @@ impl From<riverrun_event::json::JsonError> for ApiError {
             .with("column", error.column)
             .with("offset", error.offset);
         match error.code() {
-            ErrorCode::JsonTooDeep => described.limit(riverrun_event::json::Limits::default().depth as u64),
-            ErrorCode::JsonTooLarge => described.limit(riverrun_event::json::Limits::default().nodes as u64),
+            ErrorCode::JsonTooDeep => {
+                described.limit(riverrun_event::json::JsonLimits::default().depth as u64)
+            }
+            ErrorCode::JsonTooLarge => {
+                described.limit(riverrun_event::json::JsonLimits::default().nodes as u64)
+            }
             _ => described,
         }
     }
 }
 
-impl From<riverrun_log::Error> for ApiError {
+impl From<riverrun_log::LogError> for ApiError {
     /// Says of an engine's failure only what the caller may know: no path, no cause.
-    fn from(error: riverrun_log::Error) -> Self {
-        use riverrun_log::Error::*;
+    fn from(error: riverrun_log::LogError) -> Self {
+        use riverrun_log::LogError::*;
         let code = error.code();
         match &error {
             NoSession(_) | NotFound { .. } => not_found(),
@@ -282,7 +286,7 @@ pub fn not_found() -> ApiError {
 }
 
 /// The error for a session that was deleted, for a caller who could have read it.
-pub fn session_deleted(at: riverrun_log::Timestamp) -> ApiError {
+pub fn session_deleted(at: riverrun_log::UnixMillis) -> ApiError {
     let at = Timestamp::from_millis(i64::try_from(at.millis()).unwrap_or(i64::MAX)).to_string();
     let detail = format!("the session was deleted at {at}");
     ApiError::new(ErrorCode::SessionDeleted, detail).with("deletedAt", at)

@@ -25,7 +25,7 @@ pub struct Attempt {
     tenant: TenantId,
     scope: String,
     known: Option<IdempotencyRecord>,
-    created_at: riverrun_log::Timestamp,
+    created_at: riverrun_log::UnixMillis,
     /// Where the key came from.
     field: &'static str,
 }

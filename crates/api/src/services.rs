@@ -4,7 +4,7 @@ use std::sync::{Arc, RwLock};
 
 use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Error, Log, SessionKey};
+use riverrun_log::{Log, LogError, SessionKey};
 use riverrun_runner::{CommandError, Runner};
 use riverrun_session::metrics::{Counter, Family};
 use riverrun_session::{DEFAULT_TENANT, Hub, Hubs, Sessions};
@@ -114,7 +114,7 @@ impl Services {
     }
 
     /// The error for an absent session: that it was deleted, if the caller could have read it.
-    async fn absence(&self, identity: &Identity, key: &SessionKey) -> Result<ApiError, Error> {
+    async fn absence(&self, identity: &Identity, key: &SessionKey) -> Result<ApiError, LogError> {
         if !identity.has(Scope::Read) {
             return Ok(not_found());
         }

@@ -1,7 +1,7 @@
 //! What a turn may be given: an input that a model can be shown, and settings that mean something.
 
 use riverrun_event::{Block, ErrorCode, Input, Item, Part, TenantId};
-use riverrun_log::BlobRef;
+use riverrun_log::BlobId;
 use riverrun_log::seeded::{self, Bug};
 use riverrun_runner::{Settings, blob_named, check_schema, is_blocked};
 use serde_json::{Map, Value};
@@ -99,7 +99,7 @@ pub async fn check_blobs(
         let Some(name) = blob_named(part) else { continue };
         let field = format!("{place}.file_ref");
         let shown: String = name.chars().take(80).filter(|c| !c.is_control()).collect();
-        let Some(reference) = BlobRef::parse(name) else {
+        let Some(reference) = BlobId::parse(name) else {
             let detail =
                 format!("`{field}`: `{shown}` is no reference; give the `ref` that PUT /v1/blobs answered");
             return Err(ApiError::new(ErrorCode::BadRef, detail).field(field));

@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Dialect, Frames, Options, write_frame};
+use riverrun_dialect::registry::ProjectedSession;
+use riverrun_dialect::{Dialect, Frames, ReaderOptions, write_frame};
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
 use riverrun_fold::State;
 
@@ -31,8 +31,8 @@ impl Turn {
 
     /// Projects the turn once, as a reader's bytes.
     fn pass(&self, dialect: Dialect, out: &mut String) {
-        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
-        let options = Options { turn: Sequence::new(1), ..Options::default() };
+        let session = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] };
+        let options = ReaderOptions { turn: Sequence::new(1), ..ReaderOptions::default() };
         let mut projector = dialect.projector(&session, State::new(self.session.clone()), options);
         // A server makes it once for a session.
         let origin = session.origin();
@@ -58,7 +58,7 @@ impl Turn {
 }
 
 fn record(line: &str) -> Vec<u8> {
-    let text = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
+    let text = json::compact(line.as_bytes(), &json::JsonLimits::default()).expect("a line is JSON");
     let decoded = decode(&text).expect("a line is an event");
     let timestamp = decoded.draft.timestamp.unwrap_or(Timestamp::from_millis(0));
     let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use riverrun_event::{Draft, Event, Payload, Record, RecordBytes, Sequence, Times
 /// Joined text stops growing here, so that a frame stays a frame.
 const MAX_TEXT: usize = 16 * 1024;
 
-/// One record that stands for the events `first..=last`.
+/// One record that replaces the events `first..=last`.
 #[derive(Debug, Clone)]
 pub struct Joined {
     pub first: Sequence,
@@ -15,7 +15,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// None if the record is damaged, which its checksum would have told before.
+    /// None if the record is damaged, which its checksum would have shown before.
     pub fn parts(&self) -> Option<(Record<'_>, Event)> {
         let record = Record::read(&self.record).ok()?;
         let mut event = record.to_event(self.last).ok()?;
@@ -106,7 +106,7 @@ impl Mould {
         })
     }
 
-    /// The text of a delta that fits, if it stands there without escapes.
+    /// The text of a delta that fits, if it has no escapes.
     fn text<'a>(&self, record: &RecordBytes<'a>) -> Option<&'a str> {
         if self.kind.is_empty() || record.event_id.is_some() || record.kind != self.kind {
             return None;

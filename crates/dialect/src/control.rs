@@ -40,18 +40,18 @@ impl<'a> Shows<'a> {
 
 /// How a reader that was cut goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resume {
+pub enum ResumeMethod {
     /// Every frame brings the cursor behind it.
     Cursor,
     /// Frames bring no cursor: the reader asks again, and what it shows is sent from the start.
     Start,
 }
 
-impl Resume {
+impl ResumeMethod {
     pub fn as_str(self) -> &'static str {
         match self {
-            Resume::Cursor => "cursor",
-            Resume::Start => "start",
+            ResumeMethod::Cursor => "cursor",
+            ResumeMethod::Start => "start",
         }
     }
 }
@@ -88,9 +88,9 @@ impl Opening {
     }
 }
 
-/// A word about the stream.
+/// A message about the stream itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Control<'a> {
+pub enum ControlMessage<'a> {
     Opened {
         outcome: Opening,
         after: Sequence,
@@ -101,7 +101,7 @@ pub enum Control<'a> {
         /// The filter in force, as a JSON object: resuming never narrows silently.
         filter_json: &'a str,
         shows: Shows<'a>,
-        resume: Resume,
+        resume: ResumeMethod,
         retry_millis: u64,
     },
     Snapshot {
@@ -155,36 +155,38 @@ impl ControlKind {
     }
 }
 
-impl Control<'_> {
+impl ControlMessage<'_> {
     pub fn kind(&self) -> ControlKind {
         match self {
-            Control::Opened { .. } => ControlKind::Opened,
-            Control::Snapshot { .. } => ControlKind::Snapshot,
-            Control::CaughtUp { .. } => ControlKind::CaughtUp,
-            Control::Heartbeat { .. } => ControlKind::Heartbeat,
-            Control::Draining { .. } => ControlKind::Draining,
-            Control::End { .. } => ControlKind::End,
+            ControlMessage::Opened { .. } => ControlKind::Opened,
+            ControlMessage::Snapshot { .. } => ControlKind::Snapshot,
+            ControlMessage::CaughtUp { .. } => ControlKind::CaughtUp,
+            ControlMessage::Heartbeat { .. } => ControlKind::Heartbeat,
+            ControlMessage::Draining { .. } => ControlKind::Draining,
+            ControlMessage::End { .. } => ControlKind::End,
         }
     }
 
-    /// Where a reader stands after this word; SSE clients send it back.
+    /// The reader's cursor after this message; SSE clients send it back.
     pub(crate) fn cursor(&self) -> Option<Cursor> {
         match self {
-            Control::Snapshot { cursor, .. }
-            | Control::CaughtUp { cursor, .. }
-            | Control::Heartbeat { cursor, .. }
-            | Control::End { cursor, .. } => Some(*cursor),
-            Control::Opened { .. } | Control::Draining { .. } => None,
+            ControlMessage::Snapshot { cursor, .. }
+            | ControlMessage::CaughtUp { cursor, .. }
+            | ControlMessage::Heartbeat { cursor, .. }
+            | ControlMessage::End { cursor, .. } => Some(*cursor),
+            ControlMessage::Opened { .. } | ControlMessage::Draining { .. } => None,
         }
     }
 
     pub(crate) fn retry_millis(&self) -> Option<u64> {
         match self {
-            Control::Opened { retry_millis, .. } | Control::Draining { retry_millis } => Some(*retry_millis),
-            Control::Snapshot { .. }
-            | Control::CaughtUp { .. }
-            | Control::Heartbeat { .. }
-            | Control::End { .. } => None,
+            ControlMessage::Opened { retry_millis, .. } | ControlMessage::Draining { retry_millis } => {
+                Some(*retry_millis)
+            }
+            ControlMessage::Snapshot { .. }
+            | ControlMessage::CaughtUp { .. }
+            | ControlMessage::Heartbeat { .. }
+            | ControlMessage::End { .. } => None,
         }
     }
 
@@ -198,7 +200,7 @@ impl Control<'_> {
     /// Appends its members but for the type, for an object that has others too.
     pub fn write_members(&self, out: &mut String) {
         match self {
-            Control::Opened {
+            ControlMessage::Opened {
                 outcome,
                 after,
                 head,
@@ -227,20 +229,20 @@ impl Control<'_> {
                 }
                 out.push_str(&format!(",\"resume\":\"{}\"", resume.as_str()));
             }
-            Control::Snapshot { reason, sequence, cursor, state_json } => {
+            ControlMessage::Snapshot { reason, sequence, cursor, state_json } => {
                 out.push_str(&format!(
                     "\"reason\":\"{}\",\"sequence\":{sequence},\"cursor\":\"{cursor}\",\"state\":",
                     reason.as_str()
                 ));
                 out.push_str(state_json);
             }
-            Control::CaughtUp { head, cursor } | Control::Heartbeat { head, cursor } => {
+            ControlMessage::CaughtUp { head, cursor } | ControlMessage::Heartbeat { head, cursor } => {
                 out.push_str(&format!("\"sequence\":{head},\"cursor\":\"{cursor}\""));
             }
-            Control::Draining { retry_millis } => {
+            ControlMessage::Draining { retry_millis } => {
                 out.push_str(&format!("\"retryMillis\":{retry_millis}"));
             }
-            Control::End { reason, head, cursor } => {
+            ControlMessage::End { reason, head, cursor } => {
                 out.push_str(&format!("\"reason\":\"{reason}\",\"sequence\":{head},\"cursor\":\"{cursor}\""));
             }
         }

@@ -7,15 +7,15 @@ use riverrun_event::Sequence;
 pub struct Frame<'a> {
     /// One JSON value on one line; a marker is not JSON.
     pub json: &'a str,
-    /// What stands in the `event:` line of dialects that have one; empty otherwise.
+    /// The `event:` line of dialects that have one; empty otherwise.
     pub name: &'a str,
     /// A word of the byte stream, such as `[DONE]`, that framings with ends of their own leave out.
     pub is_marker: bool,
-    /// The event that it comes from. A reader that saw it, and all frames before it, stands here.
+    /// The event that it comes from. The position of a reader that saw it and all frames before it.
     pub sequence: Sequence,
     /// Its number among the frames of that event, from 0.
     pub part: u32,
-    /// The last frame of its event: behind it the reader stands after the event.
+    /// The last frame of its event: after it the reader's position is after the event.
     pub is_last: bool,
 }
 
@@ -42,7 +42,7 @@ struct End {
 enum Name {
     Known(&'static str),
     /// A stretch of `Frames::names`.
-    Told {
+    Named {
         from: usize,
         to: usize,
     },
@@ -79,14 +79,14 @@ impl Frames {
         self.end(sequence, Name::Known(name), false);
     }
 
-    /// The same with a name that is not ours. One that is no plain word stands in no `event:` line.
-    pub fn push_named(&mut self, sequence: Sequence, name: &str, write: impl FnOnce(&mut String)) {
+    /// The same with a name from outside this crate. A name that is not a plain word is left out of the `event:` line.
+    pub fn push_with_name(&mut self, sequence: Sequence, name: &str, write: impl FnOnce(&mut String)) {
         let from = self.names.len();
         if name.bytes().all(|byte| byte.is_ascii_graphic()) {
             self.names.push_str(name);
         }
         write(&mut self.text);
-        self.end(sequence, Name::Told { from, to: self.names.len() }, false);
+        self.end(sequence, Name::Named { from, to: self.names.len() }, false);
     }
 
     /// Adds a word of the byte stream that is not JSON.
@@ -117,7 +117,7 @@ impl Frames {
                 json,
                 name: match end.name {
                     Name::Known(name) => name,
-                    Name::Told { from, to } => &self.names[from..to],
+                    Name::Named { from, to } => &self.names[from..to],
                 },
                 is_marker: end.is_marker,
                 sequence: end.sequence,
@@ -133,10 +133,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_told_cannot_add_a_line() {
+    fn a_service_frame_name_cannot_add_a_line() {
         let mut frames = Frames::default();
         for name in ["response.new_thing", "a\nid: 7", "", "x y"] {
-            frames.push_named(Sequence::ZERO, name, |out| out.push_str("{}"));
+            frames.push_with_name(Sequence::ZERO, name, |out| out.push_str("{}"));
         }
         let names: Vec<&str> = frames.iter().map(|frame| frame.name).collect();
         assert_eq!(names, ["response.new_thing", "", "", ""]);

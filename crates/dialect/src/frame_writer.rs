@@ -1,9 +1,9 @@
 //! Frames in their framing, gathered for readers of one kind.
 
-use riverrun_event::{Cursor, Origin};
+use riverrun_event::{Cursor, CursorOrigin};
 
 use crate::framing::write_foreign;
-use crate::{Control, ControlKind, Frame, Frames, Framing, Place};
+use crate::{ControlKind, ControlMessage, Frame, FramePosition, Frames, Framing};
 use crate::{cursor_after, write_control, write_frame, write_framed};
 
 /// Gathers frames. With [`Framing::Messages`] it notes each message, so that nobody has to find them in the text again.
@@ -43,7 +43,7 @@ impl FrameWriter {
         self.text.is_empty()
     }
 
-    pub fn frame(&mut self, origin: Origin, frame: &Frame<'_>) {
+    pub fn frame(&mut self, origin: CursorOrigin, frame: &Frame<'_>) {
         write_frame(self.framing, origin, frame, &mut self.text);
         // A marker is a part of byte streams only.
         if !frame.is_marker {
@@ -52,16 +52,16 @@ impl FrameWriter {
     }
 
     /// A frame whose JSON is written where it goes.
-    pub fn framed(&mut self, place: Place, json: impl FnOnce(&mut String)) {
-        write_framed(self.framing, place, &mut self.text, json);
-        let cursor = match place {
-            Place::At(cursor) => Some(cursor),
-            Place::Still => None,
+    pub fn framed(&mut self, position: FramePosition, json: impl FnOnce(&mut String)) {
+        write_framed(self.framing, position, &mut self.text, json);
+        let cursor = match position {
+            FramePosition::At(cursor) => Some(cursor),
+            FramePosition::Still => None,
         };
         self.end(MessageKind::Frame(cursor));
     }
 
-    pub fn control(&mut self, control: &Control<'_>) {
+    pub fn control(&mut self, control: &ControlMessage<'_>) {
         write_control(self.framing, control, &mut self.text);
         self.end(MessageKind::Control(control.kind()));
     }
@@ -81,8 +81,8 @@ impl FrameWriter {
                 let id = (is_last && self.framing == Framing::ForeignSseWithIds).then_some(to);
                 write_foreign(id, &frame, &mut self.text);
             } else {
-                let place = if is_last { Place::At(to) } else { Place::Still };
-                self.framed(place, |out| out.push_str(frame.json));
+                let position = if is_last { FramePosition::At(to) } else { FramePosition::Still };
+                self.framed(position, |out| out.push_str(frame.json));
             }
         }
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn written(framing: Framing) -> Result<(String, Vec<MessageEnd>), Box<dyn std::error::Error>> {
-        let origin = Origin::new(&SessionId::new("ses_1")?, 7);
+        let origin = CursorOrigin::new(&SessionId::new("ses_1")?, 7);
         let mut frames = Frames::default();
         frames.push(Sequence::MAX, |out| out.push_str("{\"a\":1}"));
         frames.push(Sequence::MAX, |out| out.push_str("[]"));
@@ -114,7 +114,7 @@ mod tests {
         let mut writer = FrameWriter::new(framing);
         frames.iter().for_each(|frame| writer.frame(origin, &frame));
         writer.opening(&frames, Cursor::after(Sequence::ZERO, origin));
-        writer.control(&Control::Draining { retry_millis: 1 });
+        writer.control(&ControlMessage::Draining { retry_millis: 1 });
         Ok(writer.into_parts())
     }
 

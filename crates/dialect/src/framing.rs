@@ -1,8 +1,8 @@
 //! How frames stand on a byte stream.
 
-use riverrun_event::{Cursor, Origin, Surround};
+use riverrun_event::{Cursor, CursorOrigin, Surround};
 
-use crate::{Control, Frame};
+use crate::{ControlMessage, Frame};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
@@ -16,12 +16,12 @@ pub enum Framing {
     /// One JSON value per line.
     Ndjson,
     /// The JSON texts alone, for transports with messages of their own. [`FrameWriter`](crate::FrameWriter) notes
-    /// where each ends, and where the reader stands behind it.
+    /// where each ends, and the reader's position after it.
     Messages,
 }
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
-pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
+pub fn write_frame(framing: Framing, origin: CursorOrigin, frame: &Frame<'_>, out: &mut String) {
     match framing {
         Framing::ForeignSse => return write_foreign(None, frame, out),
         Framing::ForeignSseWithIds => {
@@ -32,11 +32,13 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
     if frame.is_marker {
         return;
     }
-    write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
+    write_framed(framing, FramePosition::At(cursor_after(origin, frame)), out, |out| {
+        out.push_str(frame.json)
+    });
 }
 
-pub(crate) fn write_foreign(place: Option<Cursor>, frame: &Frame<'_>, out: &mut String) {
-    if let Some(cursor) = place {
+pub(crate) fn write_foreign(position: Option<Cursor>, frame: &Frame<'_>, out: &mut String) {
+    if let Some(cursor) = position {
         out.push_str("id: ");
         cursor.write(out);
         out.push('\n');
@@ -51,26 +53,31 @@ pub(crate) fn write_foreign(place: Option<Cursor>, frame: &Frame<'_>, out: &mut 
     out.push_str("\n\n");
 }
 
-/// Where a reader stands behind a frame.
+/// A reader's position after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FramePosition {
     At(Cursor),
-    /// Where it stood before: the frame is a part of something that counts only as a whole.
+    /// Unchanged: the frame is part of something that counts only as a whole.
     Still,
 }
 
 /// As [`write_frame`], with the JSON written where it goes. This is on the path of every native event.
-/// A place is said only when it moves, so that readers see where a whole ends.
-pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl FnOnce(&mut String)) {
-    match (framing, place) {
-        (Framing::Sse, Place::At(cursor)) => {
+/// A position is written only when it moves, so that readers see where a unit ends.
+pub fn write_framed(
+    framing: Framing,
+    position: FramePosition,
+    out: &mut String,
+    json: impl FnOnce(&mut String),
+) {
+    match (framing, position) {
+        (Framing::Sse, FramePosition::At(cursor)) => {
             out.push_str("id: ");
             cursor.write(out);
             out.push_str("\ndata: ");
             json(out);
             out.push_str("\n\n");
         }
-        (Framing::Sse, Place::Still) | (Framing::ForeignSse | Framing::ForeignSseWithIds, _) => {
+        (Framing::Sse, FramePosition::Still) | (Framing::ForeignSse | Framing::ForeignSseWithIds, _) => {
             out.push_str("data: ");
             json(out);
             out.push_str("\n\n");
@@ -84,7 +91,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
 }
 
 /// What [`write_framed`] puts around an event that has one frame, for many events of one log.
-pub fn surround(framing: Framing, origin: Origin) -> Surround {
+pub fn surround(framing: Framing, origin: CursorOrigin) -> Surround {
     let (before, between, behind) = match framing {
         Framing::Sse => ("id: ", Some("\ndata: "), "\n\n"),
         Framing::ForeignSse | Framing::ForeignSseWithIds => ("data: ", None, "\n\n"),
@@ -96,7 +103,7 @@ pub fn surround(framing: Framing, origin: Origin) -> Surround {
 }
 
 /// The place behind a frame: after its event if it is the last one, else inside the event.
-pub fn cursor_after(origin: Origin, frame: &Frame<'_>) -> Cursor {
+pub fn cursor_after(origin: CursorOrigin, frame: &Frame<'_>) -> Cursor {
     if frame.is_last {
         return Cursor::after(frame.sequence, origin);
     }
@@ -104,7 +111,7 @@ pub fn cursor_after(origin: Origin, frame: &Frame<'_>) -> Cursor {
 }
 
 /// Appends a word about the stream itself. It is named, so that no reader takes it for an event of the log.
-pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) {
+pub fn write_control(framing: Framing, control: &ControlMessage<'_>, out: &mut String) {
     match framing {
         Framing::Sse => {
             if let Some(retry) = control.retry_millis() {
@@ -142,8 +149,8 @@ pub struct Rules {
     /// True if the clients' parsers take an `id:` line on every frame. Our own routes send it; the routes of the
     /// foreign API send what its vendor sends.
     pub takes_ids: bool,
-    /// True if its frames tell the turns before the one that is shown, too: then the reader's state has to hold them.
-    pub tells_the_past: bool,
+    /// True if its frames also show earlier turns: then the reader's state has to hold them.
+    pub shows_past_turns: bool,
     /// Headers of the answer besides those of every SSE stream.
     pub headers: &'static [(&'static str, &'static str)],
 }
@@ -151,7 +158,7 @@ pub struct Rules {
 /// What keeps a silent stream open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heartbeat {
-    /// [`Control::Heartbeat`].
+    /// [`ControlMessage::Heartbeat`].
     Control,
     /// These bytes: a comment, or an event that the dialect has for it.
     Bytes(&'static str),
@@ -192,7 +199,7 @@ impl Rules {
         heartbeat: Heartbeat::Control,
         joins_deltas: true,
         takes_ids: true,
-        tells_the_past: false,
+        shows_past_turns: false,
         headers: &[],
     };
 
@@ -203,7 +210,7 @@ impl Rules {
         heartbeat: Heartbeat::Bytes(COMMENT),
         joins_deltas: true,
         takes_ids: true,
-        tells_the_past: false,
+        shows_past_turns: false,
         headers: &[],
     };
 }
@@ -219,7 +226,7 @@ mod tests {
     #[test]
     fn a_run_of_frames_is_the_frames_one_by_one() -> Result<(), Box<dyn std::error::Error>> {
         let session = SessionId::new("ses_1")?;
-        let (origin, composer) = (Origin::new(&session, 77), Composer::new(&session, 77));
+        let (origin, composer) = (CursorOrigin::new(&session, 77), Composer::new(&session, 77));
         let texts = [
             r#"{"type":"model.delta","turnId":"t","payload":{"delta":"é"}}"#,
             r#"{"type":"x.bare"}"#,
@@ -234,8 +241,8 @@ mod tests {
                 write_record(&decode(text)?.draft, riverrun_event::Timestamp::from_millis(1), &mut bytes);
                 run.write(&RecordBytes::read(&bytes)?, sequence, &mut together);
                 let record = Record::read(&bytes)?;
-                let place = Place::At(Cursor::after(sequence, origin));
-                write_framed(framing, place, &mut alone, |out| composer.write(&record, sequence, out));
+                let position = FramePosition::At(Cursor::after(sequence, origin));
+                write_framed(framing, position, &mut alone, |out| composer.write(&record, sequence, out));
             }
             assert_eq!(String::from_utf8(together)?, alone, "{framing:?}");
         }

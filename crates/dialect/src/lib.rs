@@ -8,7 +8,7 @@
 //! Two kinds there are. The native dialect and `task` follow a whole session. `responses`, `chat`, `anthropic` and
 //! `gemini` show one turn: a route reads the request with the dialect's `request::decode`, submits a turn that carries
 //! [`request::ModelCall::request`] under `payload.request`, and projects from [`before_turn`] with
-//! [`Options::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
+//! [`ReaderOptions::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
 //! stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
 
 pub mod a2a;
@@ -39,13 +39,13 @@ mod turn;
 mod weight;
 
 pub use coalesce::{Coalescer, Joined};
-pub use control::{Control, ControlKind, Opening, Resume, Shows, SnapshotReason};
+pub use control::{ControlKind, ControlMessage, Opening, ResumeMethod, Shows, SnapshotReason};
 pub use frame::{Frame, Frames};
 pub use frame_writer::{FrameWriter, MessageEnd, MessageKind};
-pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, surround};
+pub use framing::{FramePosition, Framing, Heartbeat, Rules, cursor_after, surround};
 pub use framing::{write_control, write_frame, write_framed};
 pub use language::{Language, Languages};
-pub use projector::{Answer, Approvals, IndexUnit, Options, Projector};
+pub use projector::{Approvals, OffsetUnit, Projector, ReaderOptions, WholeAnswer};
 pub use registry::Dialect;
 pub use turn::{TurnProjector, before_turn};
 pub use weight::Weight;

@@ -49,8 +49,8 @@ impl<'a> Members<'a> {
         self.name(name).push_str(json);
     }
 
-    /// The same with a name that is not ours.
-    pub(crate) fn told(&mut self, name: &str, json: &str) {
+    /// The same with a name from outside this crate.
+    pub(crate) fn raw_with_name(&mut self, name: &str, json: &str) {
         if !std::mem::replace(&mut self.is_first, false) {
             self.out.push(',');
         }
@@ -62,7 +62,7 @@ impl<'a> Members<'a> {
     /// The members of an object as they are.
     pub(crate) fn all(&mut self, object: &RawJson) {
         let members: BTreeMap<String, RawJson> = object.to().unwrap_or_default();
-        members.iter().for_each(|(name, value)| self.told(name, value.get()));
+        members.iter().for_each(|(name, value)| self.raw_with_name(name, value.get()));
     }
 
     /// The value is what `write` appends.

@@ -3,26 +3,26 @@
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::request::Failure;
+use crate::request::RequestFailure;
 use crate::{Frames, Languages};
 
 /// The unit of offsets in text. Stored offsets are code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum IndexUnit {
+pub enum OffsetUnit {
     #[default]
     CodePoint,
     Utf16,
     Utf8,
 }
 
-impl IndexUnit {
-    pub const ALL: [IndexUnit; 3] = [IndexUnit::CodePoint, IndexUnit::Utf16, IndexUnit::Utf8];
+impl OffsetUnit {
+    pub const ALL: [OffsetUnit; 3] = [OffsetUnit::CodePoint, OffsetUnit::Utf16, OffsetUnit::Utf8];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            IndexUnit::CodePoint => "code_point",
-            IndexUnit::Utf16 => "utf16",
-            IndexUnit::Utf8 => "utf8",
+            OffsetUnit::CodePoint => "code_point",
+            OffsetUnit::Utf16 => "utf16",
+            OffsetUnit::Utf8 => "utf8",
         }
     }
 
@@ -49,10 +49,10 @@ impl Approvals {
     }
 }
 
-/// What a reader may choose. It is part of what makes two readers' bytes the same.
+/// A reader's choices. Readers with equal options get equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Options {
-    pub index_unit: IndexUnit,
+pub struct ReaderOptions {
+    pub index_unit: OffsetUnit,
     /// The first event of the turn that is projected, for the dialects that show one turn (the others ignore it).
     /// It is `Turn::first_sequence` in the state. Without it such a dialect shows the newest turn that has not
     /// ended, else the next that begins.
@@ -82,10 +82,10 @@ pub trait Projector: Send {
     /// Takes the next event and appends its frames. Every event of the log must come, in order.
     fn event(&mut self, record: &Record<'_>, event: &Event, frames: &mut Frames);
 
-    /// Appends frames that bring a reader without a state to where this projector stands.
+    /// Appends frames that bring a reader without a state to this projector's position.
     fn opening(&self, frames: &mut Frames);
 
-    /// The state that this projector stands at; None if it keeps none.
+    /// The state of this projector; None if it keeps none.
     fn state(&self) -> Option<&State>;
 
     /// The last event that was taken.
@@ -98,20 +98,20 @@ pub trait Projector: Send {
     }
 
     /// The answer as one JSON value, for a reader that asked for no stream.
-    fn answer(&self) -> Answer {
-        Answer::None
+    fn answer(&self) -> WholeAnswer {
+        WholeAnswer::None
     }
 }
 
-/// What a dialect that shows one turn has to say in one piece.
+/// The answer of a dialect that shows one turn, as one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// The dialect has no such thing, or the turn was not seen yet.
+pub enum WholeAnswer {
+    /// The dialect has no such object, or the turn was not seen yet.
     None,
-    /// The turn is open; this is how the object stands.
+    /// The turn is open; this is the object so far.
     Open(String),
     /// The turn is over.
     Whole(String),
     /// The turn failed in a dialect that answers failures with an error; see `Dialect::error_body`.
-    Failed(Failure),
+    Failed(RequestFailure),
 }

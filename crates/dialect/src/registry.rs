@@ -1,10 +1,10 @@
 //! The dialects there are. A new one is one line here.
 
-use riverrun_event::{Composer, IdOrigin, Origin, Sequence, SessionId};
+use riverrun_event::{Composer, CursorOrigin, IdOrigin, Sequence, SessionId};
 use riverrun_fold::State;
 
-use crate::request::Failure;
-use crate::{Framing, Heartbeat, Options, Projector, Resume, Rules};
+use crate::request::RequestFailure;
+use crate::{Framing, Heartbeat, Projector, ReaderOptions, ResumeMethod, Rules};
 use crate::{a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, simple_run};
 use crate::{anthropic, chat, gemini, native, responses, task};
 
@@ -143,11 +143,11 @@ impl Dialect {
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
-            Dialect::AgUi => Rules { tells_the_past: true, ..Rules::FOREIGN },
+            Dialect::AgUi => Rules { shows_past_turns: true, ..Rules::FOREIGN },
             Dialect::AgentsSdk => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => Rules::FOREIGN,
             Dialect::LangGraph => {
-                Rules { framing: Framing::ForeignSseWithIds, tells_the_past: true, ..Rules::FOREIGN }
+                Rules { framing: Framing::ForeignSseWithIds, shows_past_turns: true, ..Rules::FOREIGN }
             }
             Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, takes_ids: false, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
@@ -155,23 +155,23 @@ impl Dialect {
     }
 
     /// How a reader of this dialect goes on after a cut.
-    pub fn resume(self, framing: Framing) -> Resume {
+    pub fn resume(self, framing: Framing) -> ResumeMethod {
         match (self, framing) {
-            (_, Framing::Sse | Framing::ForeignSseWithIds | Framing::Messages) => Resume::Cursor,
+            (_, Framing::Sse | Framing::ForeignSseWithIds | Framing::Messages) => ResumeMethod::Cursor,
             // `continuationToken`.
-            (Dialect::Gemini, _) => Resume::Cursor,
+            (Dialect::Gemini, _) => ResumeMethod::Cursor,
             // `sequence`.
             (Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime, Framing::Ndjson) => {
-                Resume::Cursor
+                ResumeMethod::Cursor
             }
             // `sequence_number`, which the vendor's route takes as `starting_after`.
-            (Dialect::Responses, Framing::ForeignSse) => Resume::Cursor,
-            (_, Framing::ForeignSse | Framing::Ndjson) => Resume::Start,
+            (Dialect::Responses, Framing::ForeignSse) => ResumeMethod::Cursor,
+            (_, Framing::ForeignSse | Framing::Ndjson) => ResumeMethod::Start,
         }
     }
 
     /// The body of an error answer, in the shape that its clients read. None where problem+json is right.
-    pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
+    pub fn error_body(self, failure: &RequestFailure, request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime | Dialect::Task => None,
             Dialect::A2a => None,
@@ -185,13 +185,18 @@ impl Dialect {
         }
     }
 
-    /// A projector that stands where `state` stands.
-    pub fn projector(self, session: &Session<'_>, state: State, options: Options) -> Box<dyn Projector> {
+    /// A projector at the position of `state`.
+    pub fn projector(
+        self,
+        session: &ProjectedSession<'_>,
+        state: State,
+        options: ReaderOptions,
+    ) -> Box<dyn Projector> {
         match self {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
             Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
             Dialect::NativeLime => Box::new(native::Strict::lime(session, state.sequence)),
-            Dialect::Task => Box::new(task::Task::new(state, options)),
+            Dialect::Task => Box::new(task::TaskProjector::new(state, options)),
             Dialect::Responses => Box::new(responses::projector(state, options)),
             Dialect::Chat => Box::new(chat::projector(state, options)),
             Dialect::Anthropic => Box::new(anthropic::projector(state, options)),
@@ -207,18 +212,18 @@ impl Dialect {
     }
 }
 
-/// Whose log is projected.
+/// The session whose log is projected.
 #[derive(Debug, Clone, Copy)]
-pub struct Session<'a> {
+pub struct ProjectedSession<'a> {
     pub id: &'a SessionId,
     pub incarnation: u32,
     /// How events from before a restore got their ids.
     pub origins: &'a [IdOrigin],
 }
 
-impl Session<'_> {
-    pub fn origin(&self) -> Origin {
-        Origin::new(self.id, self.incarnation)
+impl ProjectedSession<'_> {
+    pub fn origin(&self) -> CursorOrigin {
+        CursorOrigin::new(self.id, self.incarnation)
     }
 
     pub fn composer(&self) -> Composer {

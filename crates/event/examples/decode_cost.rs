@@ -12,7 +12,7 @@ const EVENT: &str = r#"{"type":"model.delta","turnId":"turn_0000000001","taskId"
 fn main() {
     let count: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200_000);
     let composer = Composer::new(&SessionId::new("ses_1").expect("a good id"), 7);
-    let limits = json::Limits::default();
+    let limits = json::JsonLimits::default();
     let (mut record, mut wire) = (Vec::new(), String::new());
     let mut spent = [0_u128; 4];
     for n in 1..=count {

@@ -18,12 +18,12 @@ pub struct Cursor {
     /// need it; it is 0 at every boundary between events.
     pub part: u32,
     /// The session and the incarnation that the cursor was made for, as a check. None in short cursors.
-    pub origin: Option<Origin>,
+    pub origin: Option<CursorOrigin>,
 }
 
 /// Which log a cursor was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
+pub struct CursorOrigin {
     session_tag: u32,
     incarnation: u32,
 }
@@ -33,7 +33,7 @@ pub struct Origin {
 #[error("`{0}` is not a cursor: give the `id` of the last event that was seen, or its sequence")]
 pub struct CursorError(String);
 
-impl Origin {
+impl CursorOrigin {
     /// The origin of cursors into this incarnation of the session's log.
     pub fn new(session: &SessionId, incarnation: u32) -> Self {
         use sha2::Digest;
@@ -43,14 +43,14 @@ impl Origin {
     }
 
     /// True if both are of the same session, in whatever incarnation.
-    pub fn is_of_session(self, other: Origin) -> bool {
+    pub fn is_of_session(self, other: CursorOrigin) -> bool {
         self.session_tag == other.session_tag
     }
 }
 
 impl Cursor {
     /// The position behind an event.
-    pub fn after(sequence: Sequence, origin: Origin) -> Self {
+    pub fn after(sequence: Sequence, origin: CursorOrigin) -> Self {
         Self { sequence, part: 0, origin: Some(origin) }
     }
 
@@ -60,7 +60,7 @@ impl Cursor {
     }
 
     /// What follows the sequence in the text of every cursor that stands after an event of this log.
-    pub fn tail(origin: Origin) -> String {
+    pub fn tail(origin: CursorOrigin) -> String {
         let mut text = String::new();
         Self::after(Sequence::ZERO, origin).write(&mut text);
         text.split_off(1)
@@ -85,17 +85,17 @@ impl Cursor {
 
 fn read(text: &str) -> Option<Cursor> {
     let mut parts = text.split('.');
-    let place = parts.next()?;
-    let (sequence, part) = match place.split_once('+') {
+    let position = parts.next()?;
+    let (sequence, part) = match position.split_once('+') {
         Some((sequence, part)) => (sequence, canonical(part)?),
-        None => (place, 0),
+        None => (position, 0),
     };
     let sequence = Sequence::new(canonical(sequence)?)?;
     let part = u32::try_from(part).ok()?;
     let origin = match (parts.next(), parts.next(), parts.next()) {
         (None, None, None) => None,
         (Some(tag), Some(incarnation), None) if tag.len() == 4 => {
-            Some(Origin { session_tag: from_base32(tag)?, incarnation: from_base32(incarnation)? })
+            Some(CursorOrigin { session_tag: from_base32(tag)?, incarnation: from_base32(incarnation)? })
         }
         _ => return None,
     };
@@ -112,8 +112,8 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 fn push_base32(out: &mut String, value: u32, at_least: usize) {
     let width = (1..=7).find(|w| u64::from(value) < 1 << (5 * w)).unwrap_or(7).max(at_least);
-    for place in (0..width).rev() {
-        out.push(char::from(DIGITS[(u64::from(value) >> (5 * place) & 31) as usize]));
+    for position in (0..width).rev() {
+        out.push(char::from(DIGITS[(u64::from(value) >> (5 * position) & 31) as usize]));
     }
 }
 
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn sessions_and_incarnations_are_told_apart() -> Result<(), Box<dyn std::error::Error>> {
+    fn sessions_and_incarnations_have_different_cursors() -> Result<(), Box<dyn std::error::Error>> {
         let (a, b) = (SessionId::new("a")?, SessionId::new("b")?);
-        assert!(!Origin::new(&a, 1).is_of_session(Origin::new(&b, 1)));
-        assert!(Origin::new(&a, 1).is_of_session(Origin::new(&a, 2)));
-        assert_ne!(Origin::new(&a, 1), Origin::new(&a, 2));
+        assert!(!CursorOrigin::new(&a, 1).is_of_session(CursorOrigin::new(&b, 1)));
+        assert!(CursorOrigin::new(&a, 1).is_of_session(CursorOrigin::new(&a, 2)));
+        assert_ne!(CursorOrigin::new(&a, 1), CursorOrigin::new(&a, 2));
         Ok(())
     }
 
@@ -196,7 +196,7 @@ mod tests {
         #[test]
         fn cursors_round_trip(sequence in 0_u64..1 << 53, part in 0_u32..9, incarnation: u32) {
             let Ok(session) = SessionId::new("ses_x") else { unreachable!() };
-            let origin = Some(Origin::new(&session, incarnation));
+            let origin = Some(CursorOrigin::new(&session, incarnation));
             let cursor = Cursor { sequence: Sequence::new(sequence).unwrap_or_default(), part, origin };
             proptest::prop_assert_eq!(Cursor::parse(&cursor.to_string()), Ok(cursor));
         }

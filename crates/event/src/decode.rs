@@ -10,8 +10,8 @@ use self::members::Members;
 use self::name::Name;
 use self::payload::Read;
 use crate::{
-    Author, Draft, ErrorCode, Event, EventType, JobScope, Payload, PayloadError, RawJson, Scope, Sequence,
-    SessionId, Timestamp,
+    Author, Draft, ErrorCode, Event, EventScope, EventType, JobScope, Payload, PayloadError, RawJson,
+    Sequence, SessionId, Timestamp,
 };
 
 /// Why a text is not an event.
@@ -69,7 +69,7 @@ pub struct Decoded {
     /// The event as it will be stored.
     pub draft: Draft,
     /// What the event belongs to.
-    pub scope: Scope,
+    pub scope: EventScope,
     /// The typed payload.
     pub payload: Payload,
     /// The payload's text, as in [`Event::raw_payload`].

@@ -3,43 +3,43 @@
 use std::fmt::Write;
 
 use crate::json::write_string;
-use crate::{Author, Decoded, Draft, EventType, ModelDelta, Payload, Scope, Timestamp};
+use crate::{Author, Decoded, Draft, EventScope, EventType, ModelDelta, Payload, Timestamp};
 
 /// Makes the pieces of one block of text. What they share is written once.
 #[derive(Debug, Clone)]
 pub struct DeltaMaker {
-    scope: Scope,
+    scope: EventScope,
     /// Without its text.
-    place: ModelDelta,
+    target: ModelDelta,
     /// The envelope's members up to the text, and from there on.
     head: String,
     tail: String,
 }
 
 impl DeltaMaker {
-    /// `place` tells where the text is; what it says itself, its odds and what it cites are not looked at.
-    pub fn new(scope: Scope, place: ModelDelta) -> Self {
-        let place =
-            ModelDelta { delta: String::new(), logprobs: None, annotations: None, sent: None, ..place };
+    /// `target` has the position of the text; its own text, log probabilities and annotations are ignored.
+    pub fn new(scope: EventScope, target: ModelDelta) -> Self {
+        let target =
+            ModelDelta { delta: String::new(), logprobs: None, annotations: None, sent: None, ..target };
         let (mut head, mut tail) = (String::from("{"), String::new());
         scope.write_members(&mut head);
         head.push_str("\"payload\":{\"delta\":");
-        if let Some(item) = &place.item_id {
+        if let Some(item) = &target.item_id {
             tail.push_str(",\"itemId\":");
             write_string(&mut tail, item);
         }
-        for (name, number) in [("outputIndex", place.output_index), ("blockIndex", place.block_index)] {
+        for (name, number) in [("outputIndex", target.output_index), ("blockIndex", target.block_index)] {
             if let Some(number) = number {
                 // Writing to a string cannot fail.
                 let _ = write!(tail, ",\"{name}\":{number}");
             }
         }
         tail.push_str("}}");
-        Self { scope, place, head, tail }
+        Self { scope, target, head, tail }
     }
 
     /// What all pieces belong to.
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &EventScope {
         &self.scope
     }
 
@@ -52,7 +52,7 @@ impl DeltaMaker {
         members.push_str(&self.tail);
         let (event_id, timestamp, author) = (None, Some(at), Author::Unknown);
         let draft = Draft { kind: EventType::ModelDelta, event_id, timestamp, author, members };
-        let payload = Payload::ModelDelta(ModelDelta { delta, ..self.place.clone() });
+        let payload = Payload::ModelDelta(ModelDelta { delta, ..self.target.clone() });
         Decoded {
             draft,
             scope: self.scope.clone(),
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn a_piece_is_what_reading_its_draft_gives() {
-        let scope = Scope {
+        let scope = EventScope {
             thread_id: Some("main".parse().expect("an id")),
             turn_id: Some("turn_1".parse().expect("an id")),
             subagent_id: Some("a \"b\"".to_owned()),
             depth: Some(2),
-            ..Scope::default()
+            ..EventScope::default()
         };
         let nowhere = ModelDelta::default();
         let places = [
@@ -85,11 +85,11 @@ mod tests {
             ModelDelta { block_index: Some(7), output_index: Some(u32::MAX), ..nowhere.clone() },
             nowhere,
         ];
-        for place in places {
-            let maker = DeltaMaker::new(scope.clone(), place.clone());
+        for target in places {
+            let maker = DeltaMaker::new(scope.clone(), target.clone());
             for text in ["x", "", "a\n\u{e9}\"\u{1}\u{1f980}\\", "</script>"] {
                 let at = Timestamp::from_millis(1_700_000_000_000);
-                let delta = ModelDelta { delta: text.to_owned(), ..place.clone() };
+                let delta = ModelDelta { delta: text.to_owned(), ..target.clone() };
                 let read = Draft::new(EventType::ModelDelta, &scope, &delta).at(at).into_decoded();
                 let made = maker.make(text.to_owned(), at);
                 assert_eq!(format!("{made:?}"), format!("{:?}", read.expect("it can be read")));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::decode::{check_type, decode_members};
 use crate::{
-    Author, DecodeError, Decoded, EventId, EventType, JobScope, Payload, PayloadError, RawJson, Scope,
+    Author, DecodeError, Decoded, EventId, EventScope, EventType, JobScope, Payload, PayloadError, RawJson,
     Sequence, Timestamp,
 };
 
@@ -29,7 +29,7 @@ pub struct Event {
     /// Its type.
     pub kind: EventType,
     /// What it belongs to.
-    pub scope: Scope,
+    pub scope: EventScope,
     /// A stored payload that does not fit its type is data, not a panic: readers record a problem.
     pub payload: Result<Payload, PayloadError>,
     /// The payload's text. Deltas and items go without it: their typed form says everything.
@@ -57,14 +57,19 @@ pub struct Draft {
 
 impl Draft {
     /// Makes a draft of a typed payload.
-    pub fn new(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Self {
+    pub fn new(kind: EventType, scope: &EventScope, payload: &impl Serialize) -> Self {
         let payload =
             serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
         Self::from_parts(kind, scope, &[], Some(&payload), None)
     }
 
     /// Makes a draft that is about something beside its scope, as `("processId", "proc_1")`.
-    pub fn about(kind: EventType, scope: &Scope, subject: (&str, &str), payload: &impl Serialize) -> Self {
+    pub fn about(
+        kind: EventType,
+        scope: &EventScope,
+        subject: (&str, &str),
+        payload: &impl Serialize,
+    ) -> Self {
         let payload =
             serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
         let mut id = String::new();
@@ -80,7 +85,7 @@ impl Draft {
 
     pub(crate) fn from_parts(
         kind: EventType,
-        scope: &Scope,
+        scope: &EventScope,
         extra: &[(Cow<'_, str>, &str)],
         payload: Option<&str>,
         refs: Option<&str>,

@@ -9,7 +9,7 @@ use crate::{Block, DataBlock, HostedItem, RawJson, TextBlock};
 pub enum HostedWord {
     /// The thing itself as it began.
     Begun,
-    /// What the service said of it while it worked.
+    /// The service's frames about it while it worked.
     Frame,
     /// The thing itself as it ended.
     Whole,
@@ -37,7 +37,7 @@ impl HostedWord {
             .find(|word| word.as_str() == tag)
     }
 
-    /// The blocks that tell this word.
+    /// The blocks that encode this frame.
     pub fn blocks(self, json: &RawJson) -> Vec<Block> {
         let tag = || self.as_str().to_owned();
         if json.get().len() <= PIECE {
@@ -46,9 +46,9 @@ impl HostedWord {
             return vec![Block::Json(block)];
         }
         let mut blocks = Vec::new();
-        let mut rest = json.get();
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let mut remaining = json.get();
+        while !remaining.is_empty() {
+            let (piece, after) = remaining.split_at(remaining.floor_char_boundary(PIECE));
             let mut tags = vec![tag()];
             if !after.is_empty() {
                 tags.push(PART.to_owned());
@@ -58,7 +58,7 @@ impl HostedWord {
                 tags: Some(tags),
                 ..TextBlock::default()
             }));
-            rest = after;
+            remaining = after;
         }
         blocks
     }
@@ -69,7 +69,7 @@ impl HostedItem {
     pub fn word(&self, at: usize) -> Option<(HostedWord, Cow<'_, str>, usize)> {
         let blocks = self.block_list.as_deref().unwrap_or_default();
         let mut joined = String::new();
-        for (place, block) in blocks.iter().enumerate().skip(at) {
+        for (index, block) in blocks.iter().enumerate().skip(at) {
             let (tags, text) = match block {
                 Block::Json(block) => (&block.tags, block.data.as_ref().map_or("null", RawJson::get)),
                 Block::Text(block) => (&block.tags, block.text.as_str()),
@@ -80,16 +80,16 @@ impl HostedItem {
             if tags.iter().any(|tag| tag == PART) {
                 joined.push_str(text);
             } else if joined.is_empty() {
-                return Some((word, Cow::Borrowed(text), place + 1));
+                return Some((word, Cow::Borrowed(text), index + 1));
             } else {
                 joined.push_str(text);
-                return Some((word, Cow::Owned(joined), place + 1));
+                return Some((word, Cow::Owned(joined), index + 1));
             }
         }
         None
     }
 
-    /// The thing itself as far as it was told: whole, else as it began. None if that cannot be read.
+    /// The item as far as it is known: whole, else its first form. None if that cannot be read.
     pub fn object(&self) -> Option<RawJson> {
         let (mut at, mut newest) = (0, None);
         while let Some((word, text, next)) = self.word(at) {

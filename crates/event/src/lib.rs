@@ -41,7 +41,7 @@ mod timestamp;
 
 pub use author::Author;
 pub use catalogue::*;
-pub use cursor::{Cursor, CursorError, Origin};
+pub use cursor::{Cursor, CursorError, CursorOrigin};
 pub use decode::{DecodeError, Decoded, decode, decode_wire};
 pub use delta_maker::DeltaMaker;
 pub use envelope::{Draft, Event, SCHEMA_VERSION};
@@ -51,7 +51,7 @@ pub use id::*;
 pub use record::{
     Composer, Composing, IdOrigin, Record, RecordBytes, RecordError, Surround, record_length, write_record,
 };
-pub use scope::{JobScope, Scope};
+pub use scope::{EventScope, JobScope};
 pub use sequence::Sequence;
 pub use service_stream::{Growth, SentText, ServiceStream};
 pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_size, cut_text, preview, spill};

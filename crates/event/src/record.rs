@@ -88,7 +88,7 @@ pub struct RecordBytes<'a> {
 impl<'a> RecordBytes<'a> {
     /// Splits the bytes into their parts, without a look at the text.
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
-        let (head, rest) = bytes.split_at_checked(7).ok_or(RecordError)?;
+        let (head, remaining) = bytes.split_at_checked(7).ok_or(RecordError)?;
         if head[0] & !(HAS_EVENT_ID | AUTHOR) != 0 {
             return Err(RecordError);
         }
@@ -97,12 +97,12 @@ impl<'a> RecordBytes<'a> {
         millis[..6].copy_from_slice(&head[1..]);
         // The sign of the 48 bits goes on into the upper 16.
         let millis = i64::from_le_bytes(millis) << 16 >> 16;
-        let (kind, rest) = take_short(rest)?;
+        let (kind, remaining) = take_short(remaining)?;
         let (event_id, members) = if head[0] & HAS_EVENT_ID != 0 {
-            let (id, rest) = take_short(rest)?;
-            (Some(id), rest)
+            let (id, remaining) = take_short(remaining)?;
+            (Some(id), remaining)
         } else {
-            (None, rest)
+            (None, remaining)
         };
         if members.len() < 2 || members[0] != b'{' || members[members.len() - 1] != b'}' {
             return Err(RecordError);
@@ -134,8 +134,8 @@ impl<'a> Record<'a> {
 }
 
 fn take_short(bytes: &[u8]) -> Result<(&[u8], &[u8]), RecordError> {
-    let (length, rest) = bytes.split_first().ok_or(RecordError)?;
-    rest.split_at_checked(usize::from(*length)).ok_or(RecordError)
+    let (length, remaining) = bytes.split_first().ok_or(RecordError)?;
+    remaining.split_at_checked(usize::from(*length)).ok_or(RecordError)
 }
 
 #[cfg(test)]

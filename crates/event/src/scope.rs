@@ -4,7 +4,7 @@ use crate::{ActionId, RunId, StepId, TaskId, ThreadId, ToolCallId, TurnId};
 
 /// The envelope's typed links. Absent means that it does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Scope {
+pub struct EventScope {
     /// The thread.
     pub thread_id: Option<ThreadId>,
     /// The turn.
@@ -42,7 +42,7 @@ pub struct JobScope {
     pub item_id: Option<String>,
 }
 
-impl Scope {
+impl EventScope {
     /// Appends `"threadId":"main","turnId":…`, each member followed by a comma, in the order of the envelope.
     pub(crate) fn write_members(&self, out: &mut String) {
         write_text(out, "threadId", self.thread_id.as_ref().map(ThreadId::as_str));

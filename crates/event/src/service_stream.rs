@@ -144,12 +144,12 @@ impl ServiceStream {
             return Some(Vec::new());
         }
         let (mut sent, mut from, count) = (Vec::new(), 0, events.len());
-        for (place, event) in events.into_iter().enumerate() {
+        for (index, event) in events.into_iter().enumerate() {
             let Some(delta) = whole.get(from..from + event.bytes) else { break };
             from += event.bytes;
             let mut change = self.change(growth, &event.members);
             self.grow(growth, delta, change.clone());
-            let has_length = place + 1 < count || total != text.len();
+            let has_length = index + 1 < count || total != text.len();
             match change.is_empty() && has_length {
                 true => sent.push(json!(event.bytes)),
                 false => {
@@ -179,11 +179,12 @@ impl ServiceStream {
         let Some(whole) = self.claim(text, total) else {
             return vec![self.grow(growth, text, Map::new())];
         };
-        let mut rest = whole.as_str();
+        let mut remaining = whole.as_str();
         let mut events = Vec::with_capacity(changes.len());
         for (length, change) in changes.drain(..) {
-            let (delta, after) = rest.split_at_checked(length.unwrap_or(rest.len())).unwrap_or((rest, ""));
-            rest = after;
+            let (delta, after) =
+                remaining.split_at_checked(length.unwrap_or(remaining.len())).unwrap_or((remaining, ""));
+            remaining = after;
             events.push(self.grow(growth, delta, change));
         }
         events
@@ -259,10 +260,10 @@ fn in_pieces(whole: ModelRaw) -> Vec<ModelRaw> {
     let Some(text) = is_long.then(|| serde_json::to_string(&whole).ok()).flatten() else {
         return vec![whole];
     };
-    let (mut pieces, mut rest) = (Vec::new(), text.as_str());
-    while !rest.is_empty() {
-        let (part, after) = rest.split_at(rest.floor_char_boundary(PIECE));
-        rest = after;
+    let (mut pieces, mut remaining) = (Vec::new(), text.as_str());
+    while !remaining.is_empty() {
+        let (part, after) = remaining.split_at(remaining.floor_char_boundary(PIECE));
+        remaining = after;
         let more = (!after.is_empty()).then_some(true);
         pieces.push(ModelRaw { part: Some(part.to_owned()), more, ..ModelRaw::default() });
     }

@@ -81,17 +81,17 @@ fn cut_of(text: &str) -> Option<(&str, &str, u64)> {
 }
 
 fn cut(members: &str, strings: &[Found]) -> (String, Vec<Spilled>) {
-    let (mut out, mut spilled, mut kept_from) = (String::new(), Vec::new(), 0);
+    let (mut out, mut spilled, mut copied_to) = (String::new(), Vec::new(), 0);
     for found in strings {
         let quoted = &members[found.start..found.end];
         let content: String = serde_json::from_str(quoted).unwrap_or_default();
-        out.push_str(&members[kept_from..found.start]);
+        out.push_str(&members[copied_to..found.start]);
         let digest = sha256(content.as_bytes());
         json::write_string(&mut out, &marked(&content, &digest));
-        kept_from = found.end;
+        copied_to = found.end;
         spilled.push(Spilled { path: found.path.clone(), digest, content });
     }
-    out.push_str(&members[kept_from..]);
+    out.push_str(&members[copied_to..]);
     (out, spilled)
 }
 

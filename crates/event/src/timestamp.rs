@@ -50,8 +50,8 @@ impl Timestamp {
     }
 }
 
-fn put(place: &mut [u8], mut value: u64) {
-    for digit in place.iter_mut().rev() {
+fn put(digits_out: &mut [u8], mut value: u64) {
+    for digit in digits_out.iter_mut().rev() {
         *digit = b'0' + (value % 10) as u8;
         value /= 10;
     }
@@ -76,8 +76,8 @@ fn read(text: &[u8]) -> Option<i64> {
 }
 
 /// The milliseconds of `.123456…` and what follows.
-fn fraction(rest: &[u8]) -> Option<(i64, &[u8])> {
-    let Some(digits) = rest.strip_prefix(b".") else { return Some((0, rest)) };
+fn fraction(remaining: &[u8]) -> Option<(i64, &[u8])> {
+    let Some(digits) = remaining.strip_prefix(b".") else { return Some((0, remaining)) };
     let length = digits.iter().take_while(|d| d.is_ascii_digit()).count();
     let millis = [100, 10, 1].iter().zip(&digits[..length]).map(|(unit, d)| unit * i64::from(d - b'0')).sum();
     (length > 0).then(|| (millis, &digits[length..]))

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::error::{FileError, FileErrorCode};
-use crate::read::{Deadline, Limits, ReadFile};
+use crate::read::{Deadline, ReadFile, ReadLimits};
 use crate::sink::TextSink;
 
 /// The parts with what a reader of the document sees, in order.
@@ -24,7 +24,7 @@ const ROUND: usize = 4096;
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits, deadline: &Deadline) -> Result<ReadFile, FileError> {
+pub(crate) fn read(bytes: &[u8], limits: &ReadLimits, deadline: &Deadline) -> Result<ReadFile, FileError> {
     let mut archive = open(bytes)?;
     let pages = pages(&mut archive);
     let mut sink = TextSink::new(limits.text);

@@ -19,16 +19,16 @@ pub(crate) fn text(page: &str, limit: usize, mut is_late: impl FnMut() -> bool) 
     let reader = Reader(RefCell::new(State { sink: TextSink::new(limit), hidden: None }));
     let tokenizer = Tokenizer::new(reader, TokenizerOpts::default());
     let queue = BufferQueue::default();
-    let mut rest = page;
-    while !rest.is_empty() && !tokenizer.sink.0.borrow().sink.is_full() {
+    let mut remaining = page;
+    while !remaining.is_empty() && !tokenizer.sink.0.borrow().sink.is_full() {
         if is_late() {
             return None;
         }
-        let (piece, behind) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (piece, behind) = remaining.split_at(remaining.floor_char_boundary(PIECE));
         queue.push_back(StrTendril::from_slice(piece));
         // The sink never asks to stop, so a piece is taken whole.
         let _ = tokenizer.feed(&queue);
-        rest = behind;
+        remaining = behind;
     }
     tokenizer.end();
     Some(tokenizer.sink.0.into_inner().sink.into_text())

@@ -85,7 +85,7 @@ pub fn detect(bytes: &[u8], name: Option<&str>, declared: Option<&str>) -> FileT
         return packed(bytes);
     }
     for (at, signature, kind, media_type) in SIGNATURES {
-        if bytes.get(*at..).is_some_and(|rest| rest.starts_with(signature)) {
+        if bytes.get(*at..).is_some_and(|remaining| remaining.starts_with(signature)) {
             return of(*kind, media_type);
         }
     }
@@ -140,13 +140,13 @@ fn text(bytes: &[u8], name: Option<&str>, declared: Option<&str>) -> FileType {
 }
 
 fn is_html(head: &str) -> bool {
-    let mut rest = head;
+    let mut remaining = head;
     // Comments may come first.
-    while let Some(comment) = rest.strip_prefix("<!--") {
+    while let Some(comment) = remaining.strip_prefix("<!--") {
         let Some((_, behind)) = comment.split_once("-->") else { return false };
-        rest = behind.trim_start();
+        remaining = behind.trim_start();
     }
-    ["<!doctype html", "<html", "<head", "<body"].iter().any(|opening| rest.starts_with(opening))
+    ["<!doctype html", "<html", "<head", "<body"].iter().any(|opening| remaining.starts_with(opening))
 }
 
 fn is_text_type(media_type: &str) -> bool {

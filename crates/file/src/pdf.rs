@@ -10,7 +10,7 @@ use lopdf::{DecompressError, Document, Encoding, LoadOptions, Object, ObjectId};
 
 use crate::FileText;
 use crate::error::{FileError, FileErrorCode};
-use crate::read::{Deadline, Limits, ReadFile};
+use crate::read::{Deadline, ReadFile, ReadLimits};
 use crate::sink::TextSink;
 
 /// What one stream may unpack to while the file is opened.
@@ -25,7 +25,7 @@ const ROUND: usize = 4096;
 /// A gap in a line of text that is as wide as a space, in thousandths of the font's size.
 const SPACE: f32 = -180.0;
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits, deadline: &Deadline) -> Result<ReadFile, FileError> {
+pub(crate) fn read(bytes: &[u8], limits: &ReadLimits, deadline: &Deadline) -> Result<ReadFile, FileError> {
     let document = open(bytes)?;
     let pages: Vec<ObjectId> = document.page_iter().collect();
     if pages.is_empty() {

@@ -11,7 +11,7 @@ use crate::{docx, html, pdf, text};
 
 /// How much of a file is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ReadLimits {
     /// Bytes of text that come out of it; the rest is left out and said to be.
     pub text: usize,
     /// Pages of a PDF; the rest is left out and said to be.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub time: Duration,
 }
 
-impl Default for Limits {
+impl Default for ReadLimits {
     fn default() -> Self {
         Self { text: 256 << 10, pages: 500, unpacked: 64 << 20, time: Duration::from_secs(20) }
     }
@@ -53,7 +53,7 @@ pub fn read(
     bytes: &[u8],
     file_type: &FileType,
     hints: Hints<'_>,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> Result<ReadFile, FileError> {
     caught(|| read_by_kind(bytes, file_type, hints, limits))
 }
@@ -82,7 +82,7 @@ fn read_by_kind(
     bytes: &[u8],
     file_type: &FileType,
     hints: Hints<'_>,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> Result<ReadFile, FileError> {
     let deadline = Deadline::after(limits.time);
     let read = match file_type.kind {

@@ -1,12 +1,12 @@
 //! A reader that holds a state gets a snapshot. The snapshot wins, but nothing that still needs somebody is lost.
 
-use crate::state::{Action, ActionStatus, State, ToolCall};
+use crate::state::{ActionState, ActionStatus, State, ToolCall};
 use crate::status::Status;
 
-/// What became of a snapshot that was handed to a state.
+/// The outcome of adopting a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a stale snapshot leaves the state as it was"]
-pub enum Adopted {
+pub enum AdoptOutcome {
     /// The state took it over.
     Taken,
     /// The state has seen more than the snapshot; nothing changed.
@@ -15,26 +15,27 @@ pub enum Adopted {
 
 impl State {
     /// Goes on from the snapshot. Pending actions and failed calls that only this state knows are kept.
-    pub fn adopt(&mut self, snapshot: State) -> Adopted {
+    pub fn adopt(&mut self, snapshot: State) -> AdoptOutcome {
         if snapshot.sequence < self.sequence {
-            return Adopted::Stale;
+            return AdoptOutcome::Stale;
         }
         let before = std::mem::replace(self, snapshot);
         self.keep_actions(&before);
         self.keep_failures(&before);
         self.rebuild_index();
-        Adopted::Taken
+        AdoptOutcome::Taken
     }
 
     fn keep_actions(&mut self, before: &State) {
         let pending = before.actions.iter().filter(|action| action.status == ActionStatus::Pending);
         let unknown = pending.filter(|action| !self.index.actions.contains_key(&action.action_id));
-        let kept: Vec<Action> = unknown.map(|action| self.kept_action(before, action)).collect();
-        self.actions.extend(kept);
+        let unresolved: Vec<ActionState> =
+            unknown.map(|action| self.unresolved_action(before, action)).collect();
+        self.actions.extend(unresolved);
     }
 
     /// A turn is sealed only when nothing of it is pending: then the action can no longer be decided.
-    fn kept_action(&self, before: &State, action: &Action) -> Action {
+    fn unresolved_action(&self, before: &State, action: &ActionState) -> ActionState {
         let mut action = action.clone();
         if action.turn_id.as_ref().is_some_and(|turn| self.was_sealed_since(before, turn)) {
             action.status = ActionStatus::Abandoned;
@@ -78,8 +79,8 @@ mod tests {
 
     fn fold(envelopes: &[serde_json::Value]) -> State {
         let mut state = State::new(SessionId::new("ses_1").expect("an id"));
-        for (envelope, place) in envelopes.iter().zip(1..) {
-            let _ = state.apply(&event(place, envelope.clone()), &mut Vec::new());
+        for (envelope, sequence) in envelopes.iter().zip(1..) {
+            let _ = state.apply(&event(sequence, envelope.clone()), &mut Vec::new());
         }
         state
     }
@@ -97,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn pending_actions_and_failed_calls_of_both_sides_are_kept() {
+    fn pending_actions_and_failed_calls_of_both_sides_survive() {
         let mut local = fold(&[required("mine"), failed("mine")]);
         let snapshot = fold(&[required("theirs"), failed("theirs"), idle()]);
-        assert_eq!(local.adopt(snapshot), Adopted::Taken);
+        assert_eq!(local.adopt(snapshot), AdoptOutcome::Taken);
         let actions: Vec<&str> = local.actions.iter().map(|action| action.action_id.as_str()).collect();
         let calls: Vec<&str> = local.tool_calls.iter().map(|call| call.tool_call_id.as_str()).collect();
         assert_eq!((actions, calls), (vec!["theirs", "mine"], vec!["theirs", "mine"]));
@@ -110,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_that_the_snapshot_knows_stands() {
+    fn a_decision_in_the_snapshot_wins() {
         let mut local = fold(&[required("a")]);
         let resolved =
             json!({"type": "action.resolved", "actionId": "a", "payload": {"decision": "approve"}});
-        assert_eq!(local.adopt(fold(&[required("a"), resolved])), Adopted::Taken);
+        assert_eq!(local.adopt(fold(&[required("a"), resolved])), AdoptOutcome::Taken);
         assert_eq!(local.actions[0].status, ActionStatus::Resolved);
     }
 
@@ -122,7 +123,7 @@ mod tests {
     fn an_older_snapshot_changes_nothing() {
         let mut local = fold(&[required("a"), idle()]);
         let before = local.clone();
-        assert_eq!(local.adopt(fold(&[required("b")])), Adopted::Stale);
+        assert_eq!(local.adopt(fold(&[required("b")])), AdoptOutcome::Stale);
         assert_eq!(local, before);
     }
 

@@ -25,7 +25,7 @@ pub struct Benchmarks {
     /// Configurations, as last recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub configurations: Vec<BenchmarkFact>,
-    /// In the order in which they were first named.
+    /// In the order of their first frames.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
     /// Comparisons of trials, as last recorded.

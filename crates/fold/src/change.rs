@@ -85,13 +85,13 @@ pub enum Change {
         /// The first new byte.
         from: usize,
     },
-    /// The block is another one now, as a whole; `partial` numbers the drafts of a picture. `from`: it is the text of a
-    /// result, and what was there before is the beginning of it, so many bytes long.
+    /// The whole block was replaced.
     BlockReplaced {
         /// The block.
         at: PartAt,
-        /// The number of the draft.
+        /// The number of the draft of a picture.
         partial: Option<u32>,
+        /// The length of the previous text in bytes, if the block is the text of a result that begins with it.
         from: Option<usize>,
     },
     /// A block is final.

@@ -19,12 +19,12 @@ pub struct Marker {
 /// Longer numbers are not citations.
 const MAX_DIGITS: u32 = 9;
 
-/// Where the scan stands: everything before `bytes` was seen.
+/// The scan position: everything before `bytes` was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scanner {
     bytes: usize,
     code_points: u64,
-    place: Place,
+    state: MarkerState,
     /// Length of the run of backticks that opened the code we are in; 0 outside code.
     code: u32,
     /// Length of the run of backticks that we are in the middle of.
@@ -33,7 +33,7 @@ pub struct Scanner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum MarkerState {
     #[default]
     Text,
     /// After `[`.
@@ -59,40 +59,40 @@ impl Scanner {
 
     /// Goes on to the end of `text`, whose part that was seen before has not changed.
     pub fn scan(&mut self, text: &str, mut found: impl FnMut(Marker)) {
-        let mut rest = &text[self.bytes.min(text.len())..];
+        let mut remaining = &text[self.bytes.min(text.len())..];
         loop {
-            rest = self.skip_plain(rest);
-            let mut characters = rest.chars();
+            remaining = self.skip_plain(remaining);
+            let mut characters = remaining.chars();
             let Some(character) = characters.next() else { break };
             self.step(character, &mut found);
             self.code_points += 1;
-            rest = characters.as_str();
+            remaining = characters.as_str();
         }
         self.bytes = text.len();
     }
 
     /// Takes at once what neither ends a line nor has to do with code or markers: nearly all of a text.
     fn skip_plain<'a>(&mut self, text: &'a str) -> &'a str {
-        if self.place != Place::Text || self.run > 0 {
+        if self.state != MarkerState::Text || self.run > 0 {
             return text;
         }
         let end = memchr::memchr3(b'`', b'[', b'\n', text.as_bytes()).unwrap_or(text.len());
-        let (plain, rest) = text.split_at(end);
+        let (plain, remaining) = text.split_at(end);
         self.code_points += plain.chars().count() as u64;
         self.line_is_blank = self.line_is_blank && plain.chars().all(char::is_whitespace);
-        rest
+        remaining
     }
 
     fn step(&mut self, character: char, found: &mut impl FnMut(Marker)) {
         if character == '`' {
             self.run += 1;
-            self.place = Place::Text;
+            self.state = MarkerState::Text;
             self.line_is_blank = false;
             return;
         }
         self.end_run();
         self.end_line(character);
-        self.place = if self.code > 0 { Place::Text } else { self.next_place(character, found) };
+        self.state = if self.code > 0 { MarkerState::Text } else { self.next_place(character, found) };
     }
 
     fn end_run(&mut self) {
@@ -119,19 +119,21 @@ impl Scanner {
         }
     }
 
-    fn next_place(&self, character: char, found: &mut impl FnMut(Marker)) -> Place {
-        match (self.place, character) {
-            (_, '[') => Place::Bracket { start: self.code_points },
-            (Place::Bracket { start }, '^') => Place::Number { start, number: 0, digits: 0 },
-            (Place::Number { start, number, digits }, '0'..='9') if digits < MAX_DIGITS => {
+    fn next_place(&self, character: char, found: &mut impl FnMut(Marker)) -> MarkerState {
+        match (self.state, character) {
+            (_, '[') => MarkerState::Bracket { start: self.code_points },
+            (MarkerState::Bracket { start }, '^') => MarkerState::Number { start, number: 0, digits: 0 },
+            (MarkerState::Number { start, number, digits }, '0'..='9') if digits < MAX_DIGITS => {
                 let digit = u64::from(character) - u64::from('0');
-                Place::Number { start, number: number * 10 + digit, digits: digits + 1 }
+                MarkerState::Number { start, number: number * 10 + digit, digits: digits + 1 }
             }
-            (Place::Number { start, number, digits }, ']') if digits > 0 => {
+            (MarkerState::Number { start, number, digits }, ']') if digits > 0 => {
                 found(Marker { number, start, end: self.code_points + 1 });
-                Place::Text
+                MarkerState::Text
             }
-            (Place::Text | Place::Bracket { .. } | Place::Number { .. }, _) => Place::Text,
+            (MarkerState::Text | MarkerState::Bracket { .. } | MarkerState::Number { .. }, _) => {
+                MarkerState::Text
+            }
         }
     }
 }
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_is_annotated_where_its_marker_stands() {
+    fn the_sample_is_annotated_at_its_marker() {
         assert_eq!(markers(&["The weather in Paris is sunny with a temperature of 15C.[^1]"]), [(1, 56, 60)]);
     }
 
@@ -174,12 +176,12 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_split_gives_the_same_markers(text in "(\\[\\^[0-9]{1,2}\\]|`{1,3}|\n|Ả|e\u{301}|😀| |x){0,30}", cuts: Vec<proptest::sample::Index>) {
-            let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-            let chosen: Vec<usize> = cuts.iter().map(|cut| places[cut.index(places.len())]).collect();
-            places = chosen;
-            places.extend([0, text.len()]);
-            places.sort_unstable();
-            let pieces: Vec<&str> = places.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+            let mut boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let chosen: Vec<usize> = cuts.iter().map(|cut| boundaries[cut.index(boundaries.len())]).collect();
+            boundaries = chosen;
+            boundaries.extend([0, text.len()]);
+            boundaries.sort_unstable();
+            let pieces: Vec<&str> = boundaries.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
             proptest::prop_assert_eq!(markers(&pieces), markers(&[&text]));
         }
     }

@@ -8,7 +8,7 @@ use crate::status::Status;
 /// Files of one turn that the state holds; the log has those beyond it.
 pub(crate) const MOST_FILES: usize = 100;
 
-/// A file of a turn, as its events tell it.
+/// A file of a turn, as its events describe it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnFile {

@@ -13,7 +13,7 @@ pub const MAX_JOB_ITEMS: usize = 1000;
 #[serde(rename_all = "camelCase", default)]
 pub struct Jobs {
     /// In the order in which they were created.
-    pub entries: Vec<Job>,
+    pub entries: Vec<JobState>,
     /// Jobs that were dropped to keep the state small. The log still has them.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
@@ -72,7 +72,7 @@ impl JobStatus {
 /// A job with its items.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Job {
+pub struct JobState {
     /// The job.
     pub job_id: String,
     /// Its status.
@@ -165,12 +165,12 @@ impl Jobs {
     }
 
     /// The job with this id, if it is in the state.
-    pub fn find(&self, job: &str) -> Option<&Job> {
+    pub fn find(&self, job: &str) -> Option<&JobState> {
         self.entries.iter().find(|known| known.job_id == job)
     }
 
     /// Makes room for a new one; its position.
-    pub(crate) fn push(&mut self, job: Job) -> usize {
+    pub(crate) fn push(&mut self, job: JobState) -> usize {
         if self.entries.len() >= MAX_JOBS {
             let ended = self.entries.iter().position(|known| known.status.is_terminal());
             self.entries.remove(ended.unwrap_or(0));
@@ -181,7 +181,7 @@ impl Jobs {
     }
 }
 
-impl Job {
+impl JobState {
     /// The item with this id, if it is in the state.
     pub fn item(&self, item: &str) -> Option<&JobItemState> {
         self.items.iter().find(|known| known.item_id == item)

@@ -1,6 +1,6 @@
-//! Families of facts that are kept as they were last told: channels, jobs, artifacts, evidence, …
+//! Families of facts that are stored in their last form: channels, jobs, artifacts, evidence, …
 //!
-//! The fold does not interpret them; the read models show them, and say `unknown` where nothing was told.
+//! The fold does not interpret them; the read models show them, and `unknown` where no event has them.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use riverrun_event::{RawJson, Sequence, TaskRelationship, TurnId};
 use serde::{Deserialize, Serialize};
 
 /// Entries kept per family; the longest unchanged one goes first, and is counted.
-const KEPT: usize = 64;
+const MAX_ENTRIES: usize = 64;
 
 /// The families by their name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Ledger(pub BTreeMap<String, Family>);
+pub struct Ledger(pub BTreeMap<String, LedgerFamily>);
 
 /// The entries of one family.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Family {
+pub struct LedgerFamily {
     /// In the order of their last change.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// Entries that were dropped to keep the state small. The log still has them.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
@@ -30,10 +30,10 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The last thing that was told about one channel, job, …
+/// The last fact about one channel, job, …
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Its id, or the event type for facts that have none.
     pub key: String,
     /// The type of the event.
@@ -50,13 +50,13 @@ pub struct Entry {
 }
 
 impl Ledger {
-    pub(crate) fn record(&mut self, family: &str, entry: Entry) {
+    pub(crate) fn record(&mut self, family: &str, entry: LedgerEntry) {
         if !self.0.contains_key(family) {
-            self.0.insert(family.to_owned(), Family::default());
+            self.0.insert(family.to_owned(), LedgerFamily::default());
         }
         let Some(family) = self.0.get_mut(family) else { return };
         family.entries.retain(|known| known.key != entry.key);
-        if family.entries.len() == KEPT {
+        if family.entries.len() == MAX_ENTRIES {
             family.entries.remove(0);
             family.dropped += 1;
         }
@@ -76,7 +76,7 @@ impl Ledger {
     }
 
     /// The family with this name, if it has entries.
-    pub fn family(&self, name: &str) -> Option<&Family> {
+    pub fn family(&self, name: &str) -> Option<&LedgerFamily> {
         self.0.get(name)
     }
 }

@@ -4,7 +4,7 @@ use riverrun_event::Sequence;
 use serde::{Deserialize, Serialize};
 
 /// How many are kept in full; older ones are only counted.
-const KEPT: usize = 32;
+const MAX_RECENT: usize = 32;
 
 /// Events that did not fit the state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -13,13 +13,13 @@ pub struct Problems {
     /// How many there were in all.
     pub count: u64,
     /// The newest of them.
-    pub recent: Vec<Problem>,
+    pub recent: Vec<FoldProblem>,
 }
 
 /// An event that did not fit the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct FoldProblem {
     /// The event.
     pub sequence: Sequence,
     /// What is wrong.
@@ -48,7 +48,7 @@ pub enum ProblemCode {
     BlockIndex,
     /// The turn had ended.
     AfterTerminal,
-    /// A second terminal event, or a second decision: the first one stands.
+    /// A second terminal event, or a second decision: the first one wins.
     AlreadyEnded,
     /// A task would be its own ancestor.
     TaskCycle,
@@ -57,9 +57,9 @@ pub enum ProblemCode {
 }
 
 impl Problems {
-    pub(crate) fn push(&mut self, problem: Problem) {
+    pub(crate) fn push(&mut self, problem: FoldProblem) {
         self.count += 1;
-        if self.recent.len() == KEPT {
+        if self.recent.len() == MAX_RECENT {
             self.recent.remove(0);
         }
         self.recent.push(problem);

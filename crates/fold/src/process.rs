@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::status::Status;
 
 /// Processes kept; the oldest that has ended goes first, and is counted.
-pub(crate) const KEPT: usize = 64;
+pub(crate) const MAX_ENDED: usize = 64;
 /// Places of output that are kept of a process that has not ended; the log has them all.
-pub(crate) const KEPT_REFS: usize = 64;
+pub(crate) const MAX_OUTPUT_REFS: usize = 64;
 
 /// The processes of a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ impl Processes {
 
     /// Makes room for a new one.
     pub(crate) fn push(&mut self, process: Process) -> &mut Process {
-        if self.entries.len() >= KEPT {
+        if self.entries.len() >= MAX_ENDED {
             let ended = self.entries.iter().position(|known| known.status.is_terminal());
             self.entries.remove(ended.unwrap_or(0));
             self.dropped += 1;

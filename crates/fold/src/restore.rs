@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Item, SessionId};
 
 use crate::citation::Scanner;
-use crate::state::{Index, SealedTurn, State, Task};
+use crate::state::{Index, SealedTurn, State, TaskState};
 
 impl State {
     /// The state before the first event.
@@ -43,7 +43,7 @@ impl State {
             tool_calls.extend(sealed.tool_calls);
             actions.extend(sealed.actions);
         }
-        tasks.iter_mut().for_each(Task::restore);
+        tasks.iter_mut().for_each(TaskState::restore);
         self.turns.splice(..0, turns);
         self.tasks.splice(..0, tasks);
         self.tool_calls.splice(..0, tool_calls);
@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-impl Task {
+impl TaskState {
     fn restore(&mut self) {
         let ids =
             self.output.iter().enumerate().filter_map(|(at, item)| item.id().map(|id| (id.into_owned(), at)));

@@ -6,7 +6,7 @@ use riverrun_event::{
     Block, Item, ItemBlock, RawJson, TaskId, ToolCatalogResolved, ToolDescription, cut_text,
 };
 
-use crate::state::{Action, ActionStatus, State, Task, Turn};
+use crate::state::{ActionState, ActionStatus, State, TaskState, TurnState};
 
 /// The task and every task below it, as far as the state holds them.
 pub fn descendants(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
@@ -21,8 +21,8 @@ pub fn descendants(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
 }
 
 /// The tasks below each task that has some.
-fn children(state: &State) -> BTreeMap<&TaskId, Vec<&Task>> {
-    let mut children: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
+fn children(state: &State) -> BTreeMap<&TaskId, Vec<&TaskState>> {
+    let mut children: BTreeMap<&TaskId, Vec<&TaskState>> = BTreeMap::new();
     for task in &state.tasks {
         if let Some(parent) = &task.parent_task_id {
             children.entry(parent).or_default().push(task);
@@ -32,64 +32,64 @@ fn children(state: &State) -> BTreeMap<&TaskId, Vec<&Task>> {
 }
 
 /// The actions that wait for somebody, oldest first.
-pub fn pending_actions(state: &State) -> impl Iterator<Item = &Action> {
+pub fn pending_actions(state: &State) -> impl Iterator<Item = &ActionState> {
     state.actions.iter().filter(|action| action.status == ActionStatus::Pending)
 }
 
-/// The tools that are at hand, as last told; None if nobody told them.
+/// The available tools, from the last catalogue event; None without one.
 pub fn tool_inventory(state: &State) -> Option<Vec<ToolDescription>> {
     let family = state.ledger.family("tool")?;
-    let told = family.entries.iter().rev().find(|entry| entry.kind == "tool.catalog.resolved")?;
-    told.payload.as_ref()?.to::<ToolCatalogResolved>().ok()?.tools
+    let found = family.entries.iter().rev().find(|entry| entry.kind == "tool.catalog.resolved")?;
+    found.payload.as_ref()?.to::<ToolCatalogResolved>().ok()?.tools
 }
 
 /// What the turn came to, whole. An event that was too large keeps the beginning of it; its message has all.
-pub fn final_output(state: &State, turn: &Turn) -> Option<RawJson> {
-    let told = turn.final_output.as_ref()?;
-    let is_cut = told.get().contains(" bytes, whole in blob_");
-    let said = turn.task_id.as_ref().filter(|_| is_cut).and_then(|task| final_text(state, task));
-    let whole = said.and_then(|said| match told.as_text() {
+pub fn final_output(state: &State, turn: &TurnState) -> Option<RawJson> {
+    let found = turn.final_output.as_ref()?;
+    let is_cut = found.get().contains(" bytes, whole in blob_");
+    let answer = turn.task_id.as_ref().filter(|_| is_cut).and_then(|task| final_text(state, task));
+    let whole = answer.and_then(|answer| match found.as_text() {
         Some(text) => {
-            cut_text(&text).filter(|(start, _)| said.starts_with(start)).map(|_| RawJson::of(&said).ok())
+            cut_text(&text).filter(|(start, _)| answer.starts_with(start)).map(|_| RawJson::of(&answer).ok())
         }
-        None => Some(RawJson::parse(&said).ok()),
+        None => Some(RawJson::parse(&answer).ok()),
     });
-    whole.flatten().or_else(|| Some(told.clone()))
+    whole.flatten().or_else(|| Some(found.clone()))
 }
 
 /// The text of the task's answer.
 fn final_text(state: &State, task: &TaskId) -> Option<String> {
     let task = state.tasks.iter().find(|known| known.task_id == *task)?;
     let answer = answer(task);
-    let messages = answer.iter().map(|place| &task.output[*place]);
+    let messages = answer.iter().map(|position| &task.output[*position]);
     (!answer.is_empty()).then(|| messages.flat_map(blocks).filter_map(Block::text).collect())
 }
 
 /// The places of the messages that the task ended with: those that stand side by side behind everything else. Some
 /// services give one text in several.
-pub fn answer(task: &Task) -> Vec<usize> {
+pub fn answer(task: &TaskState) -> Vec<usize> {
     let last = last_words(task);
     let mut answer: Vec<usize> = Vec::new();
-    for place in last.into_iter().rev() {
-        let next = answer.last().copied().unwrap_or(place);
-        let is_beside = (place + 1..next).all(|between| task.retracted.contains(&between));
+    for position in last.into_iter().rev() {
+        let next = answer.last().copied().unwrap_or(position);
+        let is_beside = (position + 1..next).all(|between| task.retracted.contains(&between));
         if !is_beside {
             break;
         }
-        answer.push(place);
+        answer.push(position);
     }
     answer.reverse();
     answer
 }
 
 /// The places of all messages since the last call, result or input, also those before what a service's own tools did.
-pub fn last_words(task: &Task) -> Vec<usize> {
+pub fn last_words(task: &TaskState) -> Vec<usize> {
     let mut words = Vec::new();
-    for (place, item) in task.output.iter().enumerate().rev() {
+    for (position, item) in task.output.iter().enumerate().rev() {
         match item {
-            _ if task.retracted.contains(&place) => {}
+            _ if task.retracted.contains(&position) => {}
             Item::Message(message) if message.role.as_deref() == Some("user") => break,
-            Item::Message(_) => words.push(place),
+            Item::Message(_) => words.push(position),
             Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => break,
             Item::Reasoning(_) | Item::Hosted(_) | Item::Error(_) | Item::Other(_) => {}
         }
@@ -116,8 +116,8 @@ pub fn nested_output(state: &State, task: &TaskId) -> Option<Vec<Item>> {
 }
 
 fn nest<'a>(
-    task: &'a Task,
-    children: &BTreeMap<&TaskId, Vec<&'a Task>>,
+    task: &'a TaskState,
+    children: &BTreeMap<&TaskId, Vec<&'a TaskState>>,
     above: &mut BTreeSet<&'a TaskId>,
 ) -> Vec<Item> {
     // A state that was read from elsewhere may hold a cycle.
@@ -131,7 +131,7 @@ fn nest<'a>(
             continue;
         };
         result.content = None;
-        let answers = |child: &&&Task| {
+        let answers = |child: &&&TaskState| {
             let named = child.parent_tool_call_id.as_ref().map(|call| call.as_str());
             named.unwrap_or(child.task_id.as_str()) == result.call_id
         };

@@ -18,7 +18,7 @@ fn cases() -> Vec<PathBuf> {
 
 /// What comes of a text: `{"event": …}` or `{"error": …}`.
 fn run(input: &str) -> Value {
-    let compact = match json::compact(input.as_bytes(), &json::Limits::default()) {
+    let compact = match json::compact(input.as_bytes(), &json::JsonLimits::default()) {
         Ok(compact) => compact,
         Err(error) => return json!({"error": {"code": error.code()}}),
     };

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use riverrun_event::{Event, SessionId, decode_wire};
-use riverrun_fold::{Change, Outcome, State};
+use riverrun_fold::{ApplyOutcome, Change, State};
 use serde_json::{Value, json};
 
 fn vectors() -> PathBuf {
@@ -55,9 +55,9 @@ fn run(case: &Case, prefixes: &[u64]) -> Value {
     let (mut refused, mut at) = (Vec::new(), serde_json::Map::new());
     for (line, event) in case.events.iter().enumerate() {
         match state.apply(event, &mut changes) {
-            Outcome::Applied => {}
-            Outcome::Duplicate => refused.push(json!({"line": line + 1, "outcome": "duplicate"})),
-            Outcome::Gap { expected, found } => {
+            ApplyOutcome::Applied => {}
+            ApplyOutcome::Duplicate => refused.push(json!({"line": line + 1, "outcome": "duplicate"})),
+            ApplyOutcome::Gap { expected, found } => {
                 refused
                     .push(json!({"line": line + 1, "outcome": "gap", "expected": expected, "found": found}));
             }

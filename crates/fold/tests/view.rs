@@ -64,6 +64,6 @@ fn descendants_are_found_at_any_depth() {
 }
 
 #[test]
-fn tools_that_nobody_told_are_not_an_empty_list() {
+fn unknown_tools_are_not_an_empty_list() {
     assert_eq!(view::tool_inventory(&fold("action_resolved")), None);
 }

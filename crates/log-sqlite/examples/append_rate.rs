@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use riverrun_event::{Sequence, SessionId, TenantId};
 use riverrun_log::{
-    Append, Catalogue, Epoch, EventStore, Maintenance, NewSession, SessionHead, SessionKey, Shard,
-    ShardLeases, Ticket, Timestamp,
+    Append, Catalogue, Epoch, EventStore, LogTicket, Maintenance, SessionHead, SessionKey, SessionSpec,
+    Shard, ShardLeases, UnixMillis,
 };
-use riverrun_log_sqlite::{Options, SqliteLog};
+use riverrun_log_sqlite::{SqliteLog, SqliteOptions};
 
 const WORDS: &[&str] = &[
     "river", "stream", "token", "session", "the", "of", "and", "model", "answer", "durable", "a", "in", "to",
@@ -99,7 +99,7 @@ fn key(n: usize) -> SessionKey {
 
 impl Bench {
     fn open(directory: &Path) -> Self {
-        let log = Arc::new(SqliteLog::open(Options::new(directory)).expect("a directory of our own"));
+        let log = Arc::new(SqliteLog::open(SqliteOptions::new(directory)).expect("a directory of our own"));
         let owner = "own_bench".parse().expect("a valid id");
         let lease = log.acquire(Shard(0), &owner, Duration::from_secs(10)).wait().expect("the lease is free");
         Self { log, epoch: lease.epoch }
@@ -107,7 +107,7 @@ impl Bench {
 
     fn create(&self, sessions: usize) {
         let tickets: Vec<_> =
-            (0..sessions).map(|n| self.log.create_session(&key(n), NewSession::default())).collect();
+            (0..sessions).map(|n| self.log.create_session(&key(n), SessionSpec::default())).collect();
         tickets.into_iter().for_each(|ticket| drop(ticket.wait().expect("created")));
     }
 
@@ -143,7 +143,7 @@ impl Bench {
         let mut heads: Vec<(SessionKey, SessionHead)> = sessions.iter().map(start).collect();
         let mut waits = Vec::new();
         for round in 0..rounds {
-            let mut tickets: Vec<(Instant, Ticket<_>)> = Vec::new();
+            let mut tickets: Vec<(Instant, LogTicket<_>)> = Vec::new();
             for (key, head) in &mut heads {
                 let append = next(key, head, self.epoch, round * batch, batch);
                 tickets.push((Instant::now(), self.log.append(append)));
@@ -167,7 +167,7 @@ impl Bench {
 }
 
 fn next(key: &SessionKey, head: &mut SessionHead, epoch: Epoch, from: u64, count: u64) -> Append {
-    let now = Timestamp::from_millis(1_700_000_000_000 + from);
+    let now = UnixMillis::from_millis(1_700_000_000_000 + from);
     let mut builder = head.next_chunk(now).expect("not exhausted");
     (from..from + count).for_each(|n| builder.push(&records()[(n % 100_000) as usize]));
     let chunk = builder.finish().expect("in range");
@@ -213,7 +213,7 @@ fn reads(directory: &Path) {
     read_all(&bench, "sealed");
     let start = Instant::now();
     drop(bench);
-    let log = SqliteLog::open(Options::new(directory)).expect("ours");
+    let log = SqliteLog::open(SqliteOptions::new(directory)).expect("ours");
     println!("close and open: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
     let found = log.verify().wait().expect("readable");
     println!("verify: {} events, {} defects", found.events, found.defects.len());

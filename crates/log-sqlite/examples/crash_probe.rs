@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use riverrun_event::{Sequence, SessionId, TenantId};
 use riverrun_log::{
-    Append, Catalogue, Error, EventStore, Maintenance, NewSession, SessionKey, Shard, ShardLeases, Timestamp,
+    Append, Catalogue, EventStore, LogError, Maintenance, SessionKey, SessionSpec, Shard, ShardLeases,
+    UnixMillis,
 };
-use riverrun_log_sqlite::{Options, SqliteLog};
+use riverrun_log_sqlite::{SqliteLog, SqliteOptions};
 
 const SESSIONS: usize = 8;
 
@@ -36,12 +37,12 @@ fn open(directory: &str) -> SqliteLog {
         std::process::exit(74);
     };
     // Small, so that packing and checkpoints happen within seconds.
-    let options = Options {
+    let options = SqliteOptions {
         on_fatal: Some(Arc::new(on_fatal)),
         wal_bytes: 256 << 10,
         live_bytes: 128 << 10,
         reserve_bytes: 128 << 10,
-        ..Options::new(directory)
+        ..SqliteOptions::new(directory)
     };
     match SqliteLog::open(options) {
         Ok(log) => log,
@@ -61,7 +62,7 @@ fn write(directory: &str) {
             let log = &log;
             scope.spawn(move || {
                 let key = key(n);
-                while log.create_session(&key, NewSession::default()).wait().is_err() {}
+                while log.create_session(&key, SessionSpec::default()).wait().is_err() {}
                 loop {
                     one(log, &key, epoch);
                 }
@@ -74,7 +75,7 @@ fn one(log: &SqliteLog, key: &SessionKey, epoch: riverrun_log::Epoch) {
     let Ok(Some(mut head)) = log.head(key).wait() else { return };
     let mut tickets = Vec::new();
     for _ in 0..3 {
-        let Some(mut builder) = head.next_chunk(Timestamp::from_millis(1)) else { return };
+        let Some(mut builder) = head.next_chunk(UnixMillis::from_millis(1)) else { return };
         builder.push(format!("{} {}", key.session, head.last.get() + 1).as_bytes());
         let Some(chunk) = builder.finish() else { return };
         head.advance(&chunk);
@@ -89,7 +90,7 @@ fn one(log: &SqliteLog, key: &SessionKey, epoch: riverrun_log::Epoch) {
                     std::process::exit(0);
                 }
             }
-            Err(Error::Full) => std::thread::sleep(Duration::from_millis(20)),
+            Err(LogError::Full) => std::thread::sleep(Duration::from_millis(20)),
             Err(_) => return,
         }
     }
@@ -132,7 +133,7 @@ fn count(log: &SqliteLog, key: &SessionKey) -> u64 {
     loop {
         let chunks = match log.read(key, after, 1 << 20).wait() {
             Ok(chunks) => chunks,
-            Err(Error::NoSession(_)) => return 0,
+            Err(LogError::NoSession(_)) => return 0,
             Err(error) => panic!("{error}"),
         };
         let Some(last) = chunks.last() else { return after.get() };

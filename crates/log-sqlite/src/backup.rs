@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use riverrun_log::Error;
+use riverrun_log::LogError;
 use rusqlite::config::DbConfig;
 
 use crate::connection;
@@ -12,9 +12,10 @@ use crate::failure::to_error;
 use crate::file::sync_directory;
 
 /// Copies the store to a new file. The copy is marked, so that whoever opens it becomes another incarnation.
-pub fn run(store: &Path, to: &Path) -> Result<(), Error> {
-    let invalid =
-        |error: std::io::Error| Error::Invalid { what: format!("backup file `{}`: {error}", to.display()) };
+pub fn run(store: &Path, to: &Path) -> Result<(), LogError> {
+    let invalid = |error: std::io::Error| LogError::Invalid {
+        what: format!("backup file `{}`: {error}", to.display()),
+    };
     // Made here and not by SQLite, so that it is never readable by others and never overwrites anything.
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(invalid)?;
     let copied = copy(store, to).map_err(|error| to_error(&error));

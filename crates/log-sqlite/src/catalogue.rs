@@ -3,20 +3,20 @@
 use riverrun_event::{ActionId, IdOrigin, Sequence, TaskId, TenantId, TurnId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, ActionRecord, Error, Expired, ExpiredQuery, NewAction, Page, PageRequest, Progress,
-    Resolution, SessionHead, SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact,
-    TurnRecord, WorkScope,
+    ActionQuery, ActionRecord, Expired, ExpiredQuery, ListPage, LogError, NewAction, PageRequest, Resolution,
+    SessionHead, SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact, TurnRecord,
+    WorkProgress, WorkScope,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{bytes_at, id_at, key_at, optional_id_at, optional_time_at, time_at};
 use crate::segment::{link_at, sequence_at};
 use crate::shared::Shared;
 use crate::{leases, rows};
 
-/// How many places of one id are told.
-const PLACES: i64 = 10;
+/// The most matches that are returned for one id.
+const MAX_MATCHES: i64 = 10;
 
 const SESSION: &str =
     "SELECT s.number, s.tenant, s.session, s.title, s.agent, s.status, s.metadata, s.created_at,
@@ -72,7 +72,7 @@ pub fn sessions(
     connection: &Connection,
     shared: &Shared,
     query: &SessionQuery,
-) -> Result<Page<SessionRecord>, Fault> {
+) -> Result<ListPage<SessionRecord>, TransactionFault> {
     let before = cursor(&query.page)?.unwrap_or(i64::MAX);
     let mut sql = format!("{SESSION} WHERE s.tenant = ?1 AND s.number < ?2");
     if query.status.is_some() {
@@ -122,16 +122,16 @@ impl<T> Paging<T> {
         self.more
     }
 
-    fn finish(self) -> Page<T> {
+    fn finish(self) -> ListPage<T> {
         let next = self.last.filter(|_| self.more).map(|number| number.to_string());
-        Page { items: self.items, next }
+        ListPage { items: self.items, next }
     }
 }
 
-fn cursor(page: &PageRequest) -> Result<Option<i64>, Error> {
+fn cursor(page: &PageRequest) -> Result<Option<i64>, LogError> {
     let parse = |text: &String| {
         let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
-        number.ok_or_else(|| Error::Invalid { what: format!("page cursor `{}`", text.escape_debug()) })
+        number.ok_or_else(|| LogError::Invalid { what: format!("page cursor `{}`", text.escape_debug()) })
     };
     page.cursor.as_ref().map(parse).transpose()
 }
@@ -167,7 +167,10 @@ pub fn action(
     connection.prepare_cached(&sql)?.query_row(parameters, read_action).optional()
 }
 
-pub fn pending_actions(connection: &Connection, query: &ActionQuery) -> Result<Page<ActionRecord>, Fault> {
+pub fn pending_actions(
+    connection: &Connection,
+    query: &ActionQuery,
+) -> Result<ListPage<ActionRecord>, TransactionFault> {
     let after = cursor(&query.page)?.unwrap_or(0);
     let sql = format!(
         "{ACTION} WHERE a.tenant = ?1 AND a.number > ?2 AND a.resolved_at IS NULL AND (?3 IS NULL OR s.session = ?3)
@@ -189,7 +192,7 @@ const TURN: &str = "SELECT s.tenant, s.session, t.turn, t.thread, t.status, t.op
     FROM turns t JOIN sessions s ON s.number = t.session";
 
 fn read_turn(row: &Row<'_>) -> rusqlite::Result<TurnRecord> {
-    let progress = if row.get(5)? { Progress::Open } else { Progress::Terminal };
+    let progress = if row.get(5)? { WorkProgress::Open } else { WorkProgress::Terminal };
     let first = sequence_at(row, 6)?;
     let fact =
         TurnFact { turn: id_at(row, 2)?, thread: id_at(row, 3)?, status: row.get(4)?, progress, first };
@@ -240,7 +243,7 @@ pub fn find_turn(
     turn: &TurnId,
 ) -> rusqlite::Result<Vec<TurnRecord>> {
     let sql = format!("{TURN} WHERE t.tenant = ?1 AND t.turn = ?2 ORDER BY t.session LIMIT ?3");
-    let parameters = params![tenant.as_str(), turn.as_str(), PLACES];
+    let parameters = params![tenant.as_str(), turn.as_str(), MAX_MATCHES];
     connection.prepare_cached(&sql)?.query_map(parameters, read_turn)?.collect()
 }
 
@@ -255,7 +258,7 @@ pub fn find_task(
         let fact = TaskFact { task: id_at(row, 2)?, turn: id_at(row, 3)?, parent: optional_id_at(row, 4)? };
         Ok(TaskRecord { key: key_at(row, 0)?, fact })
     };
-    let parameters = params![tenant.as_str(), task.as_str(), PLACES];
+    let parameters = params![tenant.as_str(), task.as_str(), MAX_MATCHES];
     connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
 }
 

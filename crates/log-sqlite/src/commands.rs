@@ -4,12 +4,12 @@ use bytes::Bytes;
 use riverrun_event::{CommandId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    Command, CommandChange, CommandState, Digest, Enqueued, Error, IdempotencyRecord, NewCommand, Remembered,
-    SessionKey, Timestamp, WorkScope,
+    CommandChange, CommandState, Digest, Enqueued, IdempotencyRecord, LogError, NewCommand, Remembered,
+    SessionKey, StoredCommand, UnixMillis, WorkScope,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::leases;
 use crate::rows::{bytes_at, id_at, key_at, millis, time_at};
 
@@ -22,7 +22,7 @@ const COLUMNS: &str =
     "SELECT c.number, c.id, c.idempotency_key, c.digest, c.body, c.created_at, c.state, c.outcome,
     s.tenant, s.session FROM commands c JOIN sessions s ON s.number = c.session";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Command> {
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredCommand> {
     let state = match row.get::<_, i64>(6)? {
         PENDING => CommandState::Pending,
         CLAIMED => CommandState::Claimed,
@@ -36,23 +36,30 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Command> {
         body: bytes_at(row, 4)?,
         created_at: time_at(row, 5)?,
     };
-    Ok(Command { number: row.get::<_, i64>(0)? as u64, request, state })
+    Ok(StoredCommand { number: row.get::<_, i64>(0)? as u64, request, state })
 }
 
-pub fn enqueue(connection: &Connection, session: i64, command: NewCommand) -> Result<Enqueued, Fault> {
+pub fn enqueue(
+    connection: &Connection,
+    session: i64,
+    command: NewCommand,
+) -> Result<Enqueued, TransactionFault> {
     if let Some(command) = with_key(connection, session, &command.idempotency_key)? {
         return Ok(Enqueued { command, new: false });
     }
     check_id(connection, session, &command.id)?;
     let number = store(connection, session, &command)?;
-    Ok(Enqueued { command: Command { number, request: command, state: CommandState::Pending }, new: true })
+    Ok(Enqueued {
+        command: StoredCommand { number, request: command, state: CommandState::Pending },
+        new: true,
+    })
 }
 
 fn with_key(
     connection: &Connection,
     session: i64,
     idempotency_key: &str,
-) -> rusqlite::Result<Option<Command>> {
+) -> rusqlite::Result<Option<StoredCommand>> {
     let sql = format!("{COLUMNS} WHERE c.session = ?1 AND c.idempotency_key = ?2");
     connection.prepare_cached(&sql)?.query_row(params![session, idempotency_key], read).optional()
 }
@@ -72,14 +79,18 @@ fn store(connection: &Connection, session: i64, command: &NewCommand) -> rusqlit
 }
 
 /// Whether the changes of an append can be made, one after the other; nothing is written yet.
-pub fn check(connection: &Connection, session: i64, changes: &[CommandChange]) -> Result<(), Fault> {
+pub fn check(
+    connection: &Connection,
+    session: i64,
+    changes: &[CommandChange],
+) -> Result<(), TransactionFault> {
     let mut enqueued: Vec<&NewCommand> = Vec::new();
     for change in changes {
         match change {
             CommandChange::Enqueue(command) => {
                 let same = |earlier: &&&NewCommand| earlier.idempotency_key == command.idempotency_key;
                 if let Some(known) = enqueued.iter().find(same) {
-                    return Err(Error::CommandExists(known.id.clone()).into());
+                    return Err(LogError::CommandExists(known.id.clone()).into());
                 }
                 check_new(connection, session, command)?;
                 enqueued.push(command);
@@ -95,30 +106,30 @@ pub fn check(connection: &Connection, session: i64, changes: &[CommandChange]) -
 }
 
 /// Neither the idempotency key nor the id may be in use.
-fn check_new(connection: &Connection, session: i64, command: &NewCommand) -> Result<(), Fault> {
+fn check_new(connection: &Connection, session: i64, command: &NewCommand) -> Result<(), TransactionFault> {
     if let Some(known) = with_key(connection, session, &command.idempotency_key)? {
-        return Err(Error::CommandExists(known.request.id).into());
+        return Err(LogError::CommandExists(known.request.id).into());
     }
     check_id(connection, session, &command.id)
 }
 
-fn check_id(connection: &Connection, session: i64, id: &CommandId) -> Result<(), Fault> {
+fn check_id(connection: &Connection, session: i64, id: &CommandId) -> Result<(), TransactionFault> {
     let sql = "SELECT 1 FROM commands WHERE session = ?1 AND id = ?2";
     if connection.prepare_cached(sql)?.exists(params![session, id.as_str()])? {
-        return Err(Error::Immutable { kind: "command", id: id.to_string() }.into());
+        return Err(LogError::Immutable { kind: "command", id: id.to_string() }.into());
     }
     Ok(())
 }
 
-fn check_not_done(connection: &Connection, session: i64, id: &CommandId) -> Result<(), Fault> {
+fn check_not_done(connection: &Connection, session: i64, id: &CommandId) -> Result<(), TransactionFault> {
     let sql = "SELECT state FROM commands WHERE session = ?1 AND id = ?2";
     let parameters = params![session, id.as_str()];
     let state: Option<i64> =
         connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0)).optional()?;
     match state {
-        None => Err(Error::NotFound { kind: "command", id: id.to_string() }.into()),
+        None => Err(LogError::NotFound { kind: "command", id: id.to_string() }.into()),
         Some(DONE) if !seeded::is_on(Bug::ForgetCommand) => {
-            Err(Error::Immutable { kind: "command", id: id.to_string() }.into())
+            Err(LogError::Immutable { kind: "command", id: id.to_string() }.into())
         }
         Some(_) => Ok(()),
     }
@@ -144,12 +155,17 @@ fn set_state(
     connection.prepare_cached(sql)?.execute(params![session, id.as_str(), state, outcome]).map(drop)
 }
 
-pub fn complete(connection: &Connection, session: i64, id: &CommandId, outcome: &Bytes) -> Result<(), Fault> {
+pub fn complete(
+    connection: &Connection,
+    session: i64,
+    id: &CommandId,
+    outcome: &Bytes,
+) -> Result<(), TransactionFault> {
     check_not_done(connection, session, id)?;
     Ok(set_state(connection, session, id, DONE, Some(outcome))?)
 }
 
-pub fn pending(connection: &Connection, scope: &WorkScope) -> rusqlite::Result<Vec<Command>> {
+pub fn pending(connection: &Connection, scope: &WorkScope) -> rusqlite::Result<Vec<StoredCommand>> {
     if !leases::is_ours(scope) {
         return Ok(Vec::new());
     }
@@ -162,7 +178,11 @@ pub fn pending(connection: &Connection, scope: &WorkScope) -> rusqlite::Result<V
     connection.prepare_cached(&sql)?.query_map(parameters, read)?.collect()
 }
 
-pub fn get(connection: &Connection, key: &SessionKey, id: &CommandId) -> rusqlite::Result<Option<Command>> {
+pub fn get(
+    connection: &Connection,
+    key: &SessionKey,
+    id: &CommandId,
+) -> rusqlite::Result<Option<StoredCommand>> {
     let sql = format!("{COLUMNS} WHERE s.tenant = ?1 AND s.session = ?2 AND c.id = ?3");
     let parameters = params![key.tenant.as_str(), key.session.as_str(), id.as_str()];
     connection.prepare_cached(&sql)?.query_row(parameters, read).optional()
@@ -172,7 +192,7 @@ pub fn answer(
     connection: &Connection,
     tenant: &TenantId,
     scope: &str,
-    now: Timestamp,
+    now: UnixMillis,
 ) -> rusqlite::Result<Option<IdempotencyRecord>> {
     let sql = "SELECT digest, response, created_at, expires_at FROM answers
                WHERE tenant = ?1 AND scope = ?2 AND expires_at > ?3";
@@ -192,10 +212,10 @@ pub fn answer(
 pub fn check_answers(
     connection: &Connection,
     records: &[IdempotencyRecord],
-    now: Timestamp,
-) -> Result<(), Fault> {
+    now: UnixMillis,
+) -> Result<(), TransactionFault> {
     records.iter().try_for_each(|record| match answer(connection, &record.tenant, &record.scope, now)? {
-        Some(_) => Err(Error::IdempotencyExists(record.scope.clone()).into()),
+        Some(_) => Err(LogError::IdempotencyExists(record.scope.clone()).into()),
         None => Ok(()),
     })
 }
@@ -223,8 +243,8 @@ pub fn store_answers(connection: &Connection, records: &[IdempotencyRecord]) -> 
 pub fn remember(
     connection: &Connection,
     record: IdempotencyRecord,
-    now: Timestamp,
-) -> Result<Remembered, Fault> {
+    now: UnixMillis,
+) -> Result<Remembered, TransactionFault> {
     if let Some(record) = answer(connection, &record.tenant, &record.scope, now)? {
         return Ok(Remembered { record, new: false });
     }

@@ -1,9 +1,9 @@
 //! Credentials: further secrets of keys.
 
-use riverrun_log::{Credential, Timestamp};
+use riverrun_log::{Credential, UnixMillis};
 use rusqlite::{Connection, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{id_at, millis, optional_time_at, time_at};
 use crate::writer_state::WriterState;
 
@@ -23,7 +23,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(u64, Credential)> {
 }
 
 /// Replacing gives the row a new, higher version.
-pub fn put(writer: &mut WriterState, credential: &Credential) -> Result<(), Fault> {
+pub fn put(writer: &mut WriterState, credential: &Credential) -> Result<(), TransactionFault> {
     let sql = "INSERT OR REPLACE INTO credentials
                (id, key, tenant, hash, access, created_at, expires_at, revoked_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -51,7 +51,7 @@ pub fn list(connection: &Connection, after: u64) -> rusqlite::Result<Vec<(u64, C
 }
 
 /// The version counter is kept by the table, not by its rows, so that no version comes again.
-pub fn drop_expired(writer: &mut WriterState, before: Timestamp) -> Result<u64, Fault> {
+pub fn drop_expired(writer: &mut WriterState, before: UnixMillis) -> Result<u64, TransactionFault> {
     if !exists(&writer.connection)? {
         return Ok(0);
     }

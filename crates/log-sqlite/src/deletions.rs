@@ -1,17 +1,17 @@
 //! Which sessions were deleted, and when: one small row each, so that a reader is told from one who asks for what never
 //! was.
 
-use riverrun_log::{MOST_DELETIONS, SessionKey, Timestamp};
+use riverrun_log::{MOST_DELETIONS, SessionKey, UnixMillis};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{millis, time_at};
 use crate::writer_state::WriterState;
 
 /// Rows that one commit drops.
 const AT_ONCE: i64 = 4096;
 
-pub fn find(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Option<Timestamp>> {
+pub fn find(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Option<UnixMillis>> {
     if !exists(connection)? {
         return Ok(None);
     }
@@ -20,7 +20,7 @@ pub fn find(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Optio
     connection.prepare_cached(sql)?.query_row(names, |row| time_at(row, 0)).optional()
 }
 
-pub fn note(writer: &mut WriterState, key: &SessionKey, at: Timestamp) -> Result<(), Fault> {
+pub fn note(writer: &mut WriterState, key: &SessionKey, at: UnixMillis) -> Result<(), TransactionFault> {
     if !exists(&writer.connection)? {
         return Ok(());
     }
@@ -31,7 +31,7 @@ pub fn note(writer: &mut WriterState, key: &SessionKey, at: Timestamp) -> Result
 }
 
 /// A session of this name is made again.
-pub fn forget(writer: &WriterState, key: &SessionKey) -> Result<(), Fault> {
+pub fn forget(writer: &WriterState, key: &SessionKey) -> Result<(), TransactionFault> {
     if !exists(&writer.connection)? {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub fn forget(writer: &WriterState, key: &SessionKey) -> Result<(), Fault> {
 }
 
 /// Looks at the oldest rows only, so that no commit is held up by many of them.
-pub fn drop_old(writer: &mut WriterState, before: Timestamp) -> Result<u64, Fault> {
+pub fn drop_old(writer: &mut WriterState, before: UnixMillis) -> Result<u64, TransactionFault> {
     if !exists(&writer.connection)? {
         return Ok(0);
     }

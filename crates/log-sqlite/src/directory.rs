@@ -19,7 +19,7 @@ use rustix::fs::FallocateFlags;
 
 use crate::file::{extend, private, sync_directory};
 use crate::format::{HEADER, check_header};
-use crate::options::{OpenError, Options};
+use crate::options::{OpenLogError, SqliteOptions};
 
 /// The name of the store in its directory. A backup is opened by putting it there.
 pub const STORE: &str = "log.db";
@@ -32,15 +32,15 @@ pub struct Directory {
 
 impl Directory {
     /// Makes the directory if need be and locks it.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let io = |action| move |error| OpenError::Io { action, path: path.to_owned(), error };
+    pub fn open(path: &Path) -> Result<Self, OpenLogError> {
+        let io = |action| move |error| OpenLogError::Io { action, path: path.to_owned(), error };
         let made = !path.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io("make the directory"))?;
         std::fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(io("set the mode of"))?;
         let lock = private().open(path.join("lock")).map_err(io("open the lock in"))?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OpenError::Locked(path.to_owned())),
+            Err(TryLockError::WouldBlock) => return Err(OpenLogError::Locked(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(io("lock")(error)),
         }
         if made && let Some(parent) = path.parent() {
@@ -69,7 +69,7 @@ impl Directory {
         self.path.join("reserve-last")
     }
 
-    /// The size of the disk and what is free of it. None if the file system does not tell.
+    /// The size of the disk and its free space. None if the file system does not report them.
     fn disk(&self) -> Option<(u64, u64)> {
         let disk = rustix::fs::statvfs(&self.path).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
@@ -81,7 +81,7 @@ impl Directory {
         self.disk().is_some_and(|(_, free)| free < bytes)
     }
 
-    /// What is free on the disk, as far as the file system tells.
+    /// The free space on the disk, as far as the file system reports it.
     pub fn free(&self) -> u64 {
         self.disk().map_or(u64::MAX, |(_, free)| free)
     }
@@ -90,7 +90,7 @@ impl Directory {
     ///
     /// When the disk fills up, the write-ahead file can have grown to twice its size, and by what one packing writes. All
     /// of it has to move into the store before commits find room in it again. What is kept back must be more than that.
-    pub fn scale(&self, options: &mut Options) {
+    pub fn scale(&self, options: &mut SqliteOptions) {
         let Some((size, _)) = self.disk().filter(|_| !seeded::is_on(Bug::FixedReserve)) else { return };
         options.reserve_bytes = options.reserve_bytes.min(size / 8);
         options.wal_bytes = options.wal_bytes.min(size / 32).max(4096);
@@ -99,30 +99,30 @@ impl Directory {
 
     /// Checks that the store, if there is one, is ours to open. The check reads bytes only: opening a store of a newer
     /// version, even to ask its version, could change it.
-    pub fn check_store(&self) -> Result<(), OpenError> {
+    pub fn check_store(&self) -> Result<(), OpenLogError> {
         let path = self.store();
         let mut header = Vec::new();
         let read = File::open(&path).and_then(|file| file.take(HEADER as u64).read_to_end(&mut header));
         match read {
             Ok(_) => check_header(&header, &path),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(OpenError::Io { action: "read", path, error }),
+            Err(error) => Err(OpenLogError::Io { action: "read", path, error }),
         }
     }
 
     /// Creates the store's file with the right mode if there is none.
-    pub fn prepare_store(&self) -> Result<(), OpenError> {
+    pub fn prepare_store(&self) -> Result<(), OpenLogError> {
         let path = self.store();
         let io = |action| {
             let path = path.clone();
-            move |error| OpenError::Io { action, path, error }
+            move |error| OpenLogError::Io { action, path, error }
         };
         let file = private().open(&path).map_err(io("open"))?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(io("set the mode of"))?;
         file.sync_all().map_err(io("sync"))
     }
 
-    /// Moves a file out of the way under a name that tells why, and never over another one.
+    /// Moves a file aside under a name that shows the reason, never over another file.
     pub fn put_aside(&self, path: &Path, why: &str) -> std::io::Result<()> {
         if path.exists() {
             std::fs::rename(path, free_name(path, why))?;
@@ -142,7 +142,7 @@ impl Directory {
     /// Extends the write-ahead file with zeros, which takes most of the cost of a sync from every later commit.
     ///
     /// A disk without room for that and for `reserve` more bytes is left alone: commits need what there is.
-    pub fn grow_wal(&self, bytes: u64, reserve: u64) -> Result<(), OpenError> {
+    pub fn grow_wal(&self, bytes: u64, reserve: u64) -> Result<(), OpenLogError> {
         let path = self.wal();
         let grown = private().open(&path).and_then(|file| {
             let length = file.metadata()?.len();
@@ -160,18 +160,18 @@ impl Directory {
         match grown {
             // A disk that is full now may have room later; commits say so themselves.
             Err(error) if error.kind() != ErrorKind::StorageFull => {
-                Err(OpenError::Io { action: "grow", path, error })
+                Err(OpenLogError::Io { action: "grow", path, error })
             }
             Ok(()) | Err(_) => self.sync(),
         }
     }
 
     /// Makes the names of new files durable.
-    pub fn sync(&self) -> Result<(), OpenError> {
+    pub fn sync(&self) -> Result<(), OpenLogError> {
         if seeded::is_on(Bug::NoDirectoryFsync) {
             return Ok(());
         }
-        let io = |error| OpenError::Io { action: "sync", path: self.path.clone(), error };
+        let io = |error| OpenLogError::Io { action: "sync", path: self.path.clone(), error };
         sync_directory(&self.path).map_err(io)
     }
 
@@ -184,15 +184,15 @@ impl Directory {
             return set_aside(&self.reserve(), bytes);
         }
         let had_last = self.last_reserve().exists();
-        let kept = set_aside(&self.reserve(), bytes - bytes / 8) && self.take_last_reserve(bytes);
-        if !kept {
+        let is_reserved = set_aside(&self.reserve(), bytes - bytes / 8) && self.take_last_reserve(bytes);
+        if !is_reserved {
             self.give_reserve();
             if !had_last {
                 // It was given back to whoever needs it now.
                 let _ = std::fs::remove_file(self.last_reserve());
             }
         }
-        kept
+        is_reserved
     }
 
     /// Sets aside what a start or a delete on a full disk needs. False if the disk has no room.

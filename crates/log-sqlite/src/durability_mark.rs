@@ -63,8 +63,8 @@ impl DurabilityMark {
             self.frames,
         ];
         let mut bytes = [0; BYTES];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
+        for (slot_bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
+            slot_bytes.copy_from_slice(&word.to_le_bytes());
         }
         let crc = crc32fast::hash(&bytes[..CRC]);
         bytes[CRC..].copy_from_slice(&crc.to_le_bytes());
@@ -95,9 +95,9 @@ impl DurabilityMark {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let slot = |place: u64| {
+        let slot = |slot_bytes: u64| {
             let mut bytes = [0; BYTES];
-            file.read_exact_at(&mut bytes, place).ok().and_then(|()| Self::decode(&bytes))
+            file.read_exact_at(&mut bytes, slot_bytes).ok().and_then(|()| Self::decode(&bytes))
         };
         Ok([slot(0), slot(SLOT)].into_iter().flatten().max_by_key(|mark| mark.count))
     }
@@ -186,8 +186,8 @@ mod tests {
             (wal(None, 0), "header"),
             (wal(Some(earlier), 9), "not the one"),
         ] {
-            let told = mark().missing_commits(&behind).unwrap_or_default();
-            assert!(told.contains(word), "{behind:?}: {told}");
+            let message = mark().missing_commits(&behind).unwrap_or_default();
+            assert!(message.contains(word), "{behind:?}: {message}");
             assert_eq!(closed.missing_commits(&behind), None);
         }
         assert_eq!(mark().missing_length(Some(100)), None);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_one_stands_in_for_one_that_is_half_written() {
+    fn the_older_mark_replaces_a_half_written_one() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("witness");
         assert_eq!(DurabilityMark::read(&path).expect("readable"), None);

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use crate::directory::Directory;
 use crate::durability_mark::DurabilityMark;
 use crate::marks::{self, Marks};
-use crate::options::{OpenError, Options};
+use crate::options::{OpenLogError, SqliteOptions};
 use crate::wal::{self, Findings};
 
 /// A store is whole pages.
 const PAGE: u64 = 4096;
 
-/// What a start has to know of the files that it opens.
+/// What a start learned about the files that it opens.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ExaminedFiles {
     pub wal: Findings,
     /// Where the mark goes on counting.
     pub count: u64,
@@ -27,22 +27,22 @@ pub struct Found {
 }
 
 /// Refuses if something that was synced is not there, and then leaves everything as it is.
-pub fn examine(directory: &Directory, options: &Options) -> Result<Found, OpenError> {
-    let io = |action, path: PathBuf| move |error| OpenError::Io { action, path, error };
+pub fn examine(directory: &Directory, options: &SqliteOptions) -> Result<ExaminedFiles, OpenLogError> {
+    let io = |action, path: PathBuf| move |error| OpenLogError::Io { action, path, error };
     let (store, path) = (directory.store(), directory.wal());
     let mark = DurabilityMark::read(&directory.durability_mark())
         .map_err(io("read", directory.durability_mark()))?;
     let count = mark.map_or(0, |mark| mark.count);
     let header = directory.check_store();
-    if let Err(OpenError::NewerFormat { .. }) = header {
-        return header.map(|()| Found::default());
+    if let Err(OpenLogError::NewerFormat { .. }) = header {
+        return header.map(|()| ExaminedFiles::default());
     }
     let is_readable = header.is_ok() && length(&store).unwrap_or(0).is_multiple_of(PAGE);
     let marks = if is_readable { marks::marks(&store) } else { Marks::default() };
     if marks.is_restored {
         // A backup was put here: what lies beside it is of the store that it replaces.
         directory.put_aside(&path, "replaced").map_err(io("move", path))?;
-        return Ok(Found { count, ..Found::default() });
+        return Ok(ExaminedFiles { count, ..ExaminedFiles::default() });
     }
     let shorter = mark.and_then(|mark| shorter(directory, &mark));
     let full_size = if mark.is_some() { 0 } else { options.wal_bytes };
@@ -53,15 +53,15 @@ pub fn examine(directory: &Directory, options: &Options) -> Result<Found, OpenEr
         Findings::default()
     };
     let Some((path, what)) = shorter.or_else(|| missing(directory, mark, &marks, &mut wal)) else {
-        return header.map(|()| Found { wal, count, lost: None });
+        return header.map(|()| ExaminedFiles { wal, count, lost: None });
     };
     if !options.accept_loss {
-        return Err(OpenError::Damaged { path, what });
+        return Err(OpenLogError::Damaged { path, what });
     }
     directory.keep_copy(&directory.wal(), "damaged").map_err(io("copy", directory.wal()))?;
     // What lies behind the damage must not be taken for later commits.
     wal.has_remains = true;
-    header.map(|()| Found { wal, count, lost: Some(format!("{}: {what}", path.display())) })
+    header.map(|()| ExaminedFiles { wal, count, lost: Some(format!("{}: {what}", path.display())) })
 }
 
 fn length(path: &Path) -> Option<u64> {

@@ -1,6 +1,6 @@
 //! Facts become rows, in the transaction of their append.
 
-use riverrun_log::{Fact, NewAction, Progress, SessionChange, SessionKey, TaskFact, TurnFact};
+use riverrun_log::{Fact, NewAction, SessionChange, SessionKey, TaskFact, TurnFact, WorkProgress};
 use rusqlite::{Connection, params};
 
 use crate::rows::{bound, millis};
@@ -16,7 +16,7 @@ pub fn apply(
     for fact in facts {
         match fact {
             Fact::Session(SessionChange { status: Some(_), .. }) => newest = None,
-            Fact::Told(told) => newest = Some(told.clone()),
+            Fact::Status(update) => newest = Some(update.clone()),
             Fact::Halted { task, halted } => {
                 newest = standing::halt(connection, session, task, *halted)?.or(newest);
             }
@@ -24,13 +24,13 @@ pub fn apply(
         }
         apply_one(connection, session, key, fact)?;
     }
-    // How the session stands is weighed once, behind all of them.
-    newest.map_or(Ok(()), |told| standing::weigh(connection, session, &told))
+    // The session's status is derived once, after all facts.
+    newest.map_or(Ok(()), |update| standing::weigh(connection, session, &update))
 }
 
 fn apply_one(connection: &Connection, session: i64, key: &SessionKey, fact: &Fact) -> rusqlite::Result<()> {
     match fact {
-        Fact::Told(_) | Fact::Halted { .. } => Ok(()),
+        Fact::Status(_) | Fact::Halted { .. } => Ok(()),
         Fact::Session(change) => change_session(connection, session, key, change),
         Fact::ActionOpened(action) => open_action(connection, session, key, action),
         Fact::ActionResolved { action, resolution, resolved_at } => {
@@ -116,7 +116,7 @@ fn store_turn(
         key.tenant.as_str(),
         turn.thread.as_str(),
         turn.status,
-        turn.progress == Progress::Open,
+        turn.progress == WorkProgress::Open,
         bound(turn.first)
     ])?;
     Ok(())

@@ -1,27 +1,27 @@
 //! Sorting what SQLite says: refused, full, or broken.
 
-use riverrun_log::Error;
+use riverrun_log::LogError;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
 /// Why an operation inside a transaction stopped.
 #[derive(Debug)]
-pub enum Fault {
+pub enum TransactionFault {
     /// The operation was checked and refused before it wrote anything; the others of its group go on.
-    Refused(Error),
+    Refused(LogError),
     /// The store stopped it; the whole group is undone.
     Store(rusqlite::Error),
 }
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Fault::Refused(error)
+impl From<LogError> for TransactionFault {
+    fn from(error: LogError) -> Self {
+        TransactionFault::Refused(error)
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for TransactionFault {
     fn from(error: rusqlite::Error) -> Self {
-        Fault::Store(error)
+        TransactionFault::Store(error)
     }
 }
 
@@ -55,18 +55,18 @@ pub fn severity(error: &rusqlite::Error) -> Severity {
     }
 }
 
-pub fn to_error(error: &rusqlite::Error) -> Error {
+pub fn to_error(error: &rusqlite::Error) -> LogError {
     match severity(error) {
-        Severity::Full => Error::Full,
-        Severity::Damaged | Severity::Fatal => Error::Failed(error.to_string()),
+        Severity::Full => LogError::Full,
+        Severity::Damaged | Severity::Fatal => LogError::Failed(error.to_string()),
     }
 }
 
-impl Fault {
-    pub fn into_error(self) -> Error {
+impl TransactionFault {
+    pub fn into_error(self) -> LogError {
         match self {
-            Fault::Refused(error) => error,
-            Fault::Store(error) => to_error(&error),
+            TransactionFault::Refused(error) => error,
+            TransactionFault::Store(error) => to_error(&error),
         }
     }
 }

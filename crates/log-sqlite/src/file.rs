@@ -20,11 +20,11 @@ pub fn private() -> OpenOptions {
 /// Zeros end the recovery of the file as its end would, and writing over them costs no metadata.
 pub fn extend(file: &File, from: u64, to: u64) -> std::io::Result<()> {
     let zeros = vec![0; 1 << 20];
-    let mut place = from;
-    while place < to {
-        let part = usize::try_from(to - place).unwrap_or(usize::MAX).min(zeros.len());
-        file.write_all_at(&zeros[..part], place)?;
-        place += part as u64;
+    let mut offset = from;
+    while offset < to {
+        let part = usize::try_from(to - offset).unwrap_or(usize::MAX).min(zeros.len());
+        file.write_all_at(&zeros[..part], offset)?;
+        offset += part as u64;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::options::OpenError;
+use crate::options::OpenLogError;
 
 /// The newest format this version writes and reads. A number is never reused.
 pub const FORMAT: i64 = 2;
@@ -18,17 +18,17 @@ pub const HEADER: usize = 100;
 const USER_VERSION: usize = 60;
 
 /// Refuses the header of a file that is not a store, or is one of a newer version. An empty file is a new store.
-pub fn check_header(header: &[u8], path: &Path) -> Result<(), OpenError> {
+pub fn check_header(header: &[u8], path: &Path) -> Result<(), OpenLogError> {
     if header.is_empty() {
         return Ok(());
     }
     if header.len() < HEADER || !header.starts_with(SQLITE_MAGIC) {
-        return Err(OpenError::Foreign(path.to_owned()));
+        return Err(OpenLogError::Foreign(path.to_owned()));
     }
     let version = [0, 1, 2, 3].map(|n| header[USER_VERSION + n]);
     let found = i64::from(u32::from_be_bytes(version));
     if found > FORMAT {
-        return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
+        return Err(OpenLogError::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
     }
     Ok(())
 }

@@ -63,13 +63,13 @@ pub fn decode(bytes: &Bytes) -> Option<Vec<(u64, Bytes)>> {
 #[cfg(test)]
 mod tests {
     use riverrun_event::Sequence;
-    use riverrun_log::{ChunkBuilder, Link, Timestamp};
+    use riverrun_log::{ChunkBuilder, Link, UnixMillis};
 
     use super::*;
 
     fn chunk(record: &[u8]) -> Chunk {
         let first = Sequence::ZERO.next().expect("1 is in range");
-        let mut builder = ChunkBuilder::new(first, Link::START, Timestamp::default());
+        let mut builder = ChunkBuilder::new(first, Link::START, UnixMillis::default());
         builder.push(record);
         builder.finish().expect("one record")
     }

@@ -1,10 +1,10 @@
-//! Incarnations: what tells apart histories that begin alike.
+//! Incarnations distinguish histories that begin alike.
 
 use riverrun_log::Random;
 use riverrun_log::seeded::{self, Bug};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// What tells apart sessions that had the same name, and histories that had the same beginning.
+/// Distinguishes sessions of the same name, and histories of the same beginning.
 pub fn incarnation_of(store: u64, session: i64) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&session.to_le_bytes());

@@ -1,10 +1,10 @@
 //! API keys.
 
 use riverrun_event::{KeyId, TenantId};
-use riverrun_log::{ApiKey, Error, Timestamp};
+use riverrun_log::{ApiKey, LogError, UnixMillis};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{id_at, millis, optional_time_at, time_at};
 use crate::writer_state::WriterState;
 
@@ -26,9 +26,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     })
 }
 
-pub fn put(writer: &mut WriterState, key: &ApiKey) -> Result<(), Fault> {
+pub fn put(writer: &mut WriterState, key: &ApiKey) -> Result<(), TransactionFault> {
     if let Some(scope) = key.scopes.iter().find(|scope| scope.is_empty() || scope.contains(['\n', '\r'])) {
-        return Err(Error::Invalid { what: format!("scope `{}`", scope.escape_debug()) }.into());
+        return Err(LogError::Invalid { what: format!("scope `{}`", scope.escape_debug()) }.into());
     }
     let sql = "INSERT OR REPLACE INTO keys
                (id, hash, tenant, scopes, label, created_at, expires_at, revoked_at, last_used_at)
@@ -57,12 +57,12 @@ pub fn list(connection: &Connection, tenant: Option<&TenantId>) -> rusqlite::Res
     connection.prepare_cached(&sql)?.query_map(params![tenant.map(TenantId::as_str)], read)?.collect()
 }
 
-pub fn revoke(writer: &mut WriterState, id: &KeyId, at: Timestamp) -> Result<bool, Fault> {
+pub fn revoke(writer: &mut WriterState, id: &KeyId, at: UnixMillis) -> Result<bool, TransactionFault> {
     let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
     Ok(writer.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])? == 1)
 }
 
-pub fn touch(writer: &mut WriterState, id: &KeyId, at: Timestamp) -> Result<(), Fault> {
+pub fn touch(writer: &mut WriterState, id: &KeyId, at: UnixMillis) -> Result<(), TransactionFault> {
     let sql = "UPDATE keys SET last_used_at = ?2 WHERE id = ?1";
     writer.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])?;
     Ok(())

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use riverrun_event::OwnerId;
-use riverrun_log::{Epoch, Error, Lease, Shard, ShardState, Timestamp, WorkScope};
+use riverrun_log::{Epoch, Lease, LogError, Shard, ShardState, UnixMillis, WorkScope};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{id_at, millis, optional_id_at, optional_time_at, time_at};
 use crate::writer_state::WriterState;
 
@@ -19,7 +19,7 @@ pub fn is_ours(scope: &WorkScope) -> bool {
     !matches!(scope, WorkScope::Shard(shard) if *shard != SHARD)
 }
 
-pub fn list(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<ShardState>> {
+pub fn list(connection: &Connection, now: UnixMillis) -> rusqlite::Result<Vec<ShardState>> {
     let sql = "SELECT epoch, owner, expires FROM leases WHERE shard = ?1";
     let read = |row: &Row<'_>| {
         let epoch = Epoch(row.get::<_, i64>(0)? as u64);
@@ -33,7 +33,7 @@ pub fn list(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Sha
     Ok(vec![known.unwrap_or(never)])
 }
 
-fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, Timestamp)>> {
+fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, UnixMillis)>> {
     let sql = "SELECT owner, expires FROM leases WHERE shard = ?1 AND owner IS NOT NULL";
     let read = |row: &Row<'_>| Ok((id_at(row, 0)?, time_at(row, 1)?));
     connection.prepare_cached(sql)?.query_row(params![shard.0], read).optional()
@@ -44,15 +44,15 @@ pub fn acquire(
     shard: Shard,
     owner: &OwnerId,
     ttl: Duration,
-) -> Result<Lease, Fault> {
+) -> Result<Lease, TransactionFault> {
     if shard != SHARD {
-        return Err(Error::NotFound { kind: "shard", id: shard.0.to_string() }.into());
+        return Err(LogError::NotFound { kind: "shard", id: shard.0.to_string() }.into());
     }
     let now = writer.shared.options.clock.now();
     if let Some((owner, expires)) =
         held(&writer.connection, shard)?.filter(|(held_by, expires)| held_by != owner && *expires > now)
     {
-        return Err(Error::LeaseHeld { owner, expires }.into());
+        return Err(LogError::LeaseHeld { owner, expires }.into());
     }
     let epoch = Epoch(writer.epoch.0 + 1);
     let expires = now.plus(ttl);
@@ -67,9 +67,9 @@ pub fn acquire(
     Ok(Lease { shard, epoch, owner: owner.clone(), expires })
 }
 
-pub fn renew(writer: &mut WriterState, lease: &Lease, ttl: Duration) -> Result<Lease, Fault> {
+pub fn renew(writer: &mut WriterState, lease: &Lease, ttl: Duration) -> Result<Lease, TransactionFault> {
     if lease.epoch != writer.epoch {
-        return Err(Error::Fenced { used: lease.epoch, current: writer.epoch }.into());
+        return Err(LogError::Fenced { used: lease.epoch, current: writer.epoch }.into());
     }
     let expires = writer.shared.options.clock.now().plus(ttl);
     let sql = "UPDATE leases SET owner = ?2, expires = ?3 WHERE shard = ?1";
@@ -81,7 +81,7 @@ pub fn renew(writer: &mut WriterState, lease: &Lease, ttl: Duration) -> Result<L
     Ok(Lease { expires, ..lease.clone() })
 }
 
-pub fn release(writer: &mut WriterState, lease: &Lease) -> Result<(), Fault> {
+pub fn release(writer: &mut WriterState, lease: &Lease) -> Result<(), TransactionFault> {
     if lease.epoch == writer.epoch {
         let sql = "UPDATE leases SET owner = NULL, expires = NULL WHERE shard = ?1";
         writer.connection.prepare_cached(sql)?.execute(params![lease.shard.0])?;

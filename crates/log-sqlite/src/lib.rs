@@ -60,13 +60,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
-use riverrun_log::Health;
+use riverrun_log::LogHealth;
 
 use crate::directory::Directory;
 pub use crate::directory::STORE;
 use crate::engine::Engine;
 use crate::failure::{Severity, severity};
-pub use crate::options::{OnFatal, OpenError, Options};
+pub use crate::options::{OnFatal, OpenLogError, SqliteOptions};
 use crate::queue::Queue;
 use crate::readers::Readers;
 use crate::shared::Shared;
@@ -86,7 +86,7 @@ pub struct SqliteLog {
 
 impl SqliteLog {
     /// Opens or makes the log of a directory, and brings back what was committed.
-    pub fn open(mut options: Options) -> Result<Self, OpenError> {
+    pub fn open(mut options: SqliteOptions) -> Result<Self, OpenLogError> {
         let directory = Directory::open(&options.directory)?;
         directory.scale(&mut options);
         let found = examine::examine(&directory, &options)?;
@@ -98,7 +98,7 @@ impl SqliteLog {
         let opened = || store::open(&store, options.random.as_deref(), &found, &frames, is_tight, grow);
         let (is_full, opened) = match opened() {
             // A start writes a little; on a full disk that takes what was kept back for it.
-            Err(OpenError::Store(error)) if severity(&error) == Severity::Full => {
+            Err(OpenLogError::Store(error)) if severity(&error) == Severity::Full => {
                 let _ = directory.give_last_reserve();
                 (true, opened())
             }
@@ -106,7 +106,7 @@ impl SqliteLog {
         };
         let (connection, incarnation) = opened?;
         let wal_guard = WalGuard::start(&directory, found.count, frames, options.wal_bytes);
-        let wal_guard = wal_guard.map_err(|error| OpenError::Io {
+        let wal_guard = wal_guard.map_err(|error| OpenLogError::Io {
             action: "write",
             path: directory.durability_mark(),
             error,
@@ -119,7 +119,7 @@ impl SqliteLog {
         let shared = Arc::new(Shared::new(options, directory, wal_guard, incarnation));
         if is_full {
             // Until there is room again, only what frees space or ends work is taken.
-            shared.set_health(Health::Full);
+            shared.set_health(LogHealth::Full);
         }
         // A process that never lives long enough to fill the file must not let it grow from start to start.
         shared.note_pages(found.wal.frames);
@@ -183,7 +183,7 @@ impl Drop for SqliteLog {
     }
 }
 
-fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenLogError> {
     let thread = Builder::new().name(name.to_owned()).spawn(run);
-    thread.map_err(|error| OpenError::Io { action: "start", path: name.into(), error })
+    thread.map_err(|error| OpenLogError::Io { action: "start", path: name.into(), error })
 }

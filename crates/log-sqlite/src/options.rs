@@ -11,7 +11,7 @@ pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How to open a data directory.
 #[derive(Clone)]
-pub struct Options {
+pub struct SqliteOptions {
     pub directory: PathBuf,
     pub clock: Arc<dyn Clock>,
     /// Makes a restored backup another incarnation. None takes the operating system's.
@@ -31,7 +31,7 @@ pub struct Options {
     pub readers: usize,
 }
 
-impl Options {
+impl SqliteOptions {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -50,14 +50,14 @@ impl Options {
 
 /// Why a data directory could not be opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenLogError {
     #[error("the data directory `{0}` is in use by another process")]
     Locked(PathBuf),
     #[error("the data directory `{path}` has format {found}, this version reads up to {supported}")]
     NewerFormat { path: PathBuf, found: i64, supported: i64 },
     #[error("`{0}` is not a Riverrun log")]
     Foreign(PathBuf),
-    /// Opening it would drop commits that were synced. Everything is left as it is; see [`Options::accept_loss`].
+    /// Opening it would drop commits that were synced. Everything is left as it is; see [`SqliteOptions::accept_loss`].
     #[error("`{path}` is not as it was synced: {what}")]
     Damaged { path: PathBuf, what: String },
     #[error("cannot {action} `{path}`: {error}")]
@@ -66,24 +66,24 @@ pub enum OpenError {
     Store(#[from] rusqlite::Error),
 }
 
-impl OpenError {
+impl OpenLogError {
     pub const fn code(&self) -> ErrorCode {
         match self {
-            OpenError::Locked(_) => ErrorCode::NotOwner,
-            OpenError::Foreign(_) | OpenError::NewerFormat { .. } | OpenError::Damaged { .. } => {
+            OpenLogError::Locked(_) => ErrorCode::NotOwner,
+            OpenLogError::Foreign(_) | OpenLogError::NewerFormat { .. } | OpenLogError::Damaged { .. } => {
                 ErrorCode::LogCorrupt
             }
-            OpenError::Io { .. } | OpenError::Store(_) => ErrorCode::StorageFailed,
+            OpenLogError::Io { .. } | OpenLogError::Store(_) => ErrorCode::StorageFailed,
         }
     }
 
     /// What a process that cannot open its data directory exits with (docs/cli.md).
     pub const fn exit_code(&self) -> u8 {
         match self {
-            OpenError::Locked(_) => 75,
-            OpenError::Damaged { .. } => 9,
-            OpenError::NewerFormat { .. } | OpenError::Foreign(_) => 65,
-            OpenError::Io { .. } | OpenError::Store(_) => 74,
+            OpenLogError::Locked(_) => 75,
+            OpenLogError::Damaged { .. } => 9,
+            OpenLogError::NewerFormat { .. } | OpenLogError::Foreign(_) => 65,
+            OpenLogError::Io { .. } | OpenLogError::Store(_) => 74,
         }
     }
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Chain, Chunk, Error, Sealed, SessionKey, Ticket, Urgency, UsageChange};
+use riverrun_log::{Chain, Chunk, LogError, LogTicket, Sealed, SessionKey, Urgency, UsageChange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::engine::Engine;
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{self, blob_at};
 use crate::segment::{self, LinkColumn, SMALL_BYTES, Segment, number, sequence_at};
 use crate::signal::lock;
-use crate::slot::{Slot, State};
+use crate::slot::{SessionSlot, SlotState};
 use crate::writer_state::WriterState;
 
 const PERIOD: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub fn run(engine: &Engine, connection: &Connection) {
 }
 
 /// Packs every live chunk of the groups up to `through` and deletes these groups.
-fn pack_groups(connection: &Connection, engine: &Engine, through: i64) -> Result<(), Error> {
+fn pack_groups(connection: &Connection, engine: &Engine, through: i64) -> Result<(), LogError> {
     for batch in engine.slots.all().chunks(BATCH) {
         let mut tickets = Vec::new();
         for slot in batch {
@@ -77,10 +77,10 @@ fn pack_groups(connection: &Connection, engine: &Engine, through: i64) -> Result
 }
 
 /// Deletes the oldest groups, up to the first that holds a live chunk.
-fn trim(engine: &Engine) -> Result<(), Error> {
+fn trim(engine: &Engine) -> Result<(), LogError> {
     // Asked before the slots: the chunks of this group and all before it are in their slots already.
     let Some(newest) = engine.newest_group() else { return Ok(()) };
-    let needed = |slot: Arc<Slot>| {
+    let needed = |slot: Arc<SessionSlot>| {
         let state = slot.lock();
         // A damaged session keeps all groups: they hold what is left of it.
         if state.is_damaged { Some(0) } else { state.live.front().map(|live| live.group) }
@@ -94,7 +94,7 @@ fn trim(engine: &Engine) -> Result<(), Error> {
     Ok(())
 }
 
-fn delete_groups(engine: &Engine, through: i64) -> Result<(), Error> {
+fn delete_groups(engine: &Engine, through: i64) -> Result<(), LogError> {
     for part in engine.parts(through, DELETE_BYTES) {
         let deleted = engine.queue.submit(Urgency::Reserved, move |writer| {
             let sql = "DELETE FROM groups WHERE number <= ?1";
@@ -111,11 +111,12 @@ pub fn seal(
     engine: &Engine,
     key: &SessionKey,
     through: Sequence,
-) -> Result<Ticket<Sealed>, Error> {
-    let nothing = || Ticket::ready(Ok(Sealed::default()));
+) -> Result<LogTicket<Sealed>, LogError> {
+    let nothing = || LogTicket::ready(Ok(Sealed::default()));
     let Some(slot) = engine.slots.get(key) else {
-        let number = rows::number(connection, key).map_err(|error| Fault::from(error).into_error())?;
-        return number.map(|_| nothing()).ok_or_else(|| Error::NoSession(key.session.clone()));
+        let number =
+            rows::number(connection, key).map_err(|error| TransactionFault::from(error).into_error())?;
+        return number.map(|_| nothing()).ok_or_else(|| LogError::NoSession(key.session.clone()));
     };
     let wanted = |chunk: &Chunk, _: i64| chunk.last() <= through;
     Ok(pack_slot(connection, engine, &slot, wanted)?.unwrap_or_else(nothing))
@@ -123,7 +124,7 @@ pub fn seal(
 
 /// The live chunks from the packed part on, as far as they follow each other and are wanted, up to `most` bytes; and
 /// whether these are all.
-fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool, most: u64) -> (Vec<Chunk>, bool) {
+fn choose(state: &SlotState, wanted: impl Fn(&Chunk, i64) -> bool, most: u64) -> (Vec<Chunk>, bool) {
     let (mut next, mut bytes) = (state.packed.last.next(), 0);
     let mut chosen = Vec::new();
     for live in &state.live {
@@ -146,9 +147,9 @@ fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool, most: u64) -> (Ve
 fn pack_slot(
     connection: &Connection,
     engine: &Engine,
-    slot: &Arc<Slot>,
+    slot: &Arc<SessionSlot>,
     wanted: impl Fn(&Chunk, i64) -> bool,
-) -> Result<Option<Ticket<Sealed>>, Error> {
+) -> Result<Option<LogTicket<Sealed>>, LogError> {
     let mut done = Sealed::default();
     while let Some((ticket, is_last)) = pack_piece(connection, engine, slot, &wanted)? {
         if is_last && done.chunks == 0 {
@@ -163,16 +164,16 @@ fn pack_slot(
             break;
         }
     }
-    Ok((done.chunks > 0).then(|| Ticket::ready(Ok(done))))
+    Ok((done.chunks > 0).then(|| LogTicket::ready(Ok(done))))
 }
 
 /// One commit of it, and whether it was the last.
 fn pack_piece(
     connection: &Connection,
     engine: &Engine,
-    slot: &Arc<Slot>,
+    slot: &Arc<SessionSlot>,
     wanted: impl Fn(&Chunk, i64) -> bool,
-) -> Result<Option<(Ticket<Sealed>, bool)>, Error> {
+) -> Result<Option<(LogTicket<Sealed>, bool)>, LogError> {
     let most = (engine.options.wal_bytes / 2).max(SMALLEST_PIECE);
     let (before, first_available, (chosen, is_last)) = {
         let state = slot.lock();
@@ -184,7 +185,7 @@ fn pack_piece(
     sealed.events = chosen.iter().map(|chunk| u64::from(chunk.count())).sum();
     sealed.bytes_before = chosen.iter().map(|chunk| chunk.bytes().len() as u64).sum();
     let small = small_segment(connection, slot.number, before.last)
-        .map_err(|error| Fault::from(error).into_error())?;
+        .map_err(|error| TransactionFault::from(error).into_error())?;
     let replaced = small.is_some();
     let mut chunks: Vec<Chunk> = small.unwrap_or_default();
     chunks.retain(|chunk| chunk.last() >= first_available);
@@ -192,7 +193,7 @@ fn pack_piece(
     if seeded::is_on(Bug::SealLosesLast) {
         chunks.pop();
     }
-    let segments = segment::pack(&chunks).map_err(|error| Error::Failed(error.to_string()))?;
+    let segments = segment::pack(&chunks).map_err(|error| LogError::Failed(error.to_string()))?;
     sealed.bytes_after = segments.iter().map(|segment| segment.bytes.len() as u64).sum();
     let (key, number, live) = (slot.key.clone(), slot.number, sealed.bytes_before);
     let packed = Packed { key, number, before, after, replaced, live, segments };
@@ -229,7 +230,7 @@ struct Packed {
 }
 
 impl Packed {
-    fn store(self, writer: &mut WriterState) -> Result<(), Fault> {
+    fn store(self, writer: &mut WriterState) -> Result<(), TransactionFault> {
         let Some(slot) = writer.slot(&self.key)?.filter(|slot| slot.number == self.number) else {
             return Ok(());
         };
@@ -256,12 +257,12 @@ impl Packed {
         writer.change_usage(&self.key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
         let after = self.after;
         writer.after_commit(move || slot.lock().pack_through(after));
-        writer.let_rest(&self.key, after.last);
+        writer.release(&self.key, after.last);
         Ok(())
     }
 }
 
-impl State {
+impl SlotState {
     /// Drops the live chunks that are packed now, or retired.
     pub fn pack_through(&mut self, packed: Chain) {
         self.packed = packed;

@@ -4,23 +4,23 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use riverrun_log::{Append, Appended, Error, Promise, Ticket, Urgency};
+use riverrun_log::{Append, DurableAppend, LogError, LogTicket, Promise, Urgency};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::writer_state::WriterState;
 
 pub enum Work {
-    Append(Box<Append>, Promise<Appended>),
-    Job(Box<dyn Job>),
+    Append(Box<Append>, Promise<DurableAppend>),
+    Job(Box<dyn WriterJob>),
 }
 
 /// Any other change. It runs inside the transaction of a group and is answered after its commit.
-pub trait Job: Send {
+pub trait WriterJob: Send {
     fn urgency(&self) -> Urgency;
     /// Runs it. Once it succeeded, the answer is kept until the commit.
-    fn run(&mut self, writer: &mut WriterState) -> Result<(), Fault>;
+    fn run(&mut self, writer: &mut WriterState) -> Result<(), TransactionFault>;
     /// Answers: what it came to, or why there was no commit.
-    fn answer(self: Box<Self>, failed: Option<Error>);
+    fn answer(self: Box<Self>, failed: Option<LogError>);
 }
 
 struct Operation<T, F> {
@@ -30,23 +30,25 @@ struct Operation<T, F> {
     promise: Promise<T>,
 }
 
-impl<T: Send, F: FnOnce(&mut WriterState) -> Result<T, Fault> + Send> Job for Operation<T, F> {
+impl<T: Send, F: FnOnce(&mut WriterState) -> Result<T, TransactionFault> + Send> WriterJob
+    for Operation<T, F>
+{
     fn urgency(&self) -> Urgency {
         self.urgency
     }
 
-    fn run(&mut self, writer: &mut WriterState) -> Result<(), Fault> {
+    fn run(&mut self, writer: &mut WriterState) -> Result<(), TransactionFault> {
         if let Some(work) = self.work.take() {
             self.value = Some(work(writer)?);
         }
         Ok(())
     }
 
-    fn answer(self: Box<Self>, failed: Option<Error>) {
+    fn answer(self: Box<Self>, failed: Option<LogError>) {
         let result = match (failed, self.value) {
             (Some(error), _) => Err(error),
             (None, Some(value)) => Ok(value),
-            (None, None) => Err(Error::Closed),
+            (None, None) => Err(LogError::Closed),
         };
         self.promise.resolve(result);
     }
@@ -86,7 +88,7 @@ impl Queue {
         let mut state = self.lock();
         if state.closed {
             drop(state);
-            return refuse(work, Error::Closed);
+            return refuse(work, LogError::Closed);
         }
         state.waiting.push(work);
         let waiting = state.waiting.len();
@@ -97,12 +99,12 @@ impl Queue {
         }
     }
 
-    pub fn submit<T, F>(&self, urgency: Urgency, work: F) -> Ticket<T>
+    pub fn submit<T, F>(&self, urgency: Urgency, work: F) -> LogTicket<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&mut WriterState) -> Result<T, TransactionFault> + Send + 'static,
     {
-        let (promise, ticket) = Ticket::pending();
+        let (promise, ticket) = LogTicket::pending();
         self.push(Work::Job(Box::new(Operation { urgency, work: Some(work), value: None, promise })));
         ticket
     }
@@ -159,7 +161,7 @@ impl Queue {
     }
 }
 
-pub fn refuse(work: Work, error: Error) {
+pub fn refuse(work: Work, error: LogError) {
     match work {
         Work::Append(_, promise) => promise.resolve(Err(error)),
         Work::Job(job) => job.answer(Some(error)),

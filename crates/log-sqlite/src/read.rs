@@ -1,14 +1,14 @@
 //! Reading a session's events: first what is packed, then what is live.
 
 use riverrun_event::Sequence;
-use riverrun_log::{Chunk, Error, SessionKey};
+use riverrun_log::{Chunk, LogError, SessionKey};
 use rusqlite::{Connection, params};
 
-use crate::failure::{Fault, Severity, severity};
+use crate::failure::{Severity, TransactionFault, severity};
 use crate::rows::{self, blob_at};
 use crate::segment::{number, sequence_at, unpack};
 use crate::shared::Shared;
-use crate::slot::{Place, State};
+use crate::slot::{ReadSource, SlotState};
 
 /// The answer if memory alone has it; None if the store must be asked.
 pub fn from_memory(
@@ -16,11 +16,11 @@ pub fn from_memory(
     key: &SessionKey,
     after: Sequence,
     max_bytes: usize,
-) -> Option<Result<Vec<Chunk>, Error>> {
+) -> Option<Result<Vec<Chunk>, LogError>> {
     let slot = shared.slots.get(key)?;
     match slot.lock().find(after, max_bytes, &key.session) {
-        Ok(Place::Live(chunks)) => Some(Ok(chunks)),
-        Ok(Place::Packed) => None,
+        Ok(ReadSource::Live(chunks)) => Some(Ok(chunks)),
+        Ok(ReadSource::Packed) => None,
         Err(error) => Some(Err(error)),
     }
 }
@@ -31,26 +31,33 @@ pub fn from_store(
     key: &SessionKey,
     after: Sequence,
     max_bytes: usize,
-) -> Result<Vec<Chunk>, Fault> {
+) -> Result<Vec<Chunk>, TransactionFault> {
     // Retention, packing and deletion may happen between looking at the head and at the segments. They only ever
     // move a session's beginning forward, so a second look settles it.
     let first = attempt(connection, shared, key, after, max_bytes);
     let second = match first {
-        Err(Fault::Refused(Error::Corrupt { .. })) => attempt(connection, shared, key, after, max_bytes),
+        Err(TransactionFault::Refused(LogError::Corrupt { .. })) => {
+            attempt(connection, shared, key, after, max_bytes)
+        }
         other => other,
     };
     second.map_err(|fault| damaged_page(fault, shared, key, after))
 }
 
 /// Pages that SQLite cannot make sense of are damage to this session's events.
-fn damaged_page(fault: Fault, shared: &Shared, key: &SessionKey, after: Sequence) -> Fault {
+fn damaged_page(
+    fault: TransactionFault,
+    shared: &Shared,
+    key: &SessionKey,
+    after: Sequence,
+) -> TransactionFault {
     match fault {
-        Fault::Store(error) if severity(&error) == Severity::Damaged => {
+        TransactionFault::Store(error) if severity(&error) == Severity::Damaged => {
             let first = after.next().unwrap_or(Sequence::MAX);
             let last = shared.slots.get(key).map_or(first, |slot| slot.lock().packed.last.max(first));
-            Error::Corrupt { session: key.session.clone(), first, last, what: error.to_string() }.into()
+            LogError::Corrupt { session: key.session.clone(), first, last, what: error.to_string() }.into()
         }
-        Fault::Store(_) | Fault::Refused(_) => fault,
+        TransactionFault::Store(_) | TransactionFault::Refused(_) => fault,
     }
 }
 
@@ -60,13 +67,13 @@ fn attempt(
     key: &SessionKey,
     after: Sequence,
     max_bytes: usize,
-) -> Result<Vec<Chunk>, Fault> {
-    let row = rows::head(connection, key, shared)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+) -> Result<Vec<Chunk>, TransactionFault> {
+    let row = rows::head(connection, key, shared)?.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     let slot = shared.slots.get(key).filter(|slot| slot.number == row.number);
     let state = slot.map_or_else(|| row.state, |slot| slot.lock().clone());
     match state.find(after, max_bytes, &key.session)? {
-        Place::Live(chunks) => Ok(chunks),
-        Place::Packed => packed(connection, row.number, key, after, max_bytes, &state),
+        ReadSource::Live(chunks) => Ok(chunks),
+        ReadSource::Packed => packed(connection, row.number, key, after, max_bytes, &state),
     }
 }
 
@@ -77,8 +84,8 @@ fn packed(
     key: &SessionKey,
     after: Sequence,
     max_bytes: usize,
-    state: &State,
-) -> Result<Vec<Chunk>, Fault> {
+    state: &SlotState,
+) -> Result<Vec<Chunk>, TransactionFault> {
     let mut reading =
         Reading { next: after.next().unwrap_or(Sequence::MAX), bytes: 0, max_bytes, chunks: Vec::new() };
     let sql =
@@ -101,7 +108,7 @@ fn packed(
             }
             Err(what) if reading.chunks.is_empty() => {
                 let first = first.max(reading.next);
-                return Err(Error::Corrupt { session: key.session.clone(), first, last, what }.into());
+                return Err(LogError::Corrupt { session: key.session.clone(), first, last, what }.into());
             }
             Err(_) => return Ok(reading.chunks),
         }
@@ -146,11 +153,11 @@ impl Reading {
     }
 
     /// What was read before a missing segment, or the report of it.
-    fn end_at_gap(self, key: &SessionKey, last: Sequence) -> Result<Vec<Chunk>, Fault> {
+    fn end_at_gap(self, key: &SessionKey, last: Sequence) -> Result<Vec<Chunk>, TransactionFault> {
         if !self.chunks.is_empty() {
             return Ok(self.chunks);
         }
         let what = "a segment is missing".to_owned();
-        Err(Error::Corrupt { session: key.session.clone(), first: self.next, last, what }.into())
+        Err(LogError::Corrupt { session: key.session.clone(), first: self.next, last, what }.into())
     }
 }

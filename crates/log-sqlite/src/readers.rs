@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use riverrun_log::{Error, Ticket};
+use riverrun_log::{LogError, LogTicket};
 use rusqlite::Connection;
 
 use crate::connection;
-use crate::failure::{Fault, to_error};
+use crate::failure::{TransactionFault, to_error};
 use crate::signal::lock;
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
@@ -39,18 +39,18 @@ impl Readers {
         Ok(Self { inner, threads: Mutex::new(threads) })
     }
 
-    pub fn ask<T, F>(&self, question: F) -> Ticket<T>
+    pub fn ask<T, F>(&self, question: F) -> LogTicket<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, TransactionFault> + Send + 'static,
     {
-        let (promise, ticket) = Ticket::pending();
+        let (promise, ticket) = LogTicket::pending();
         let mut questions = lock(&self.inner.questions);
         if questions.1 {
-            return Ticket::ready(Err(Error::Closed));
+            return LogTicket::ready(Err(LogError::Closed));
         }
         questions.0.push_back(Box::new(move |connection| {
-            promise.resolve(question(connection).map_err(Fault::into_error));
+            promise.resolve(question(connection).map_err(TransactionFault::into_error));
         }));
         drop(questions);
         self.inner.asked.notify_one();
@@ -82,6 +82,6 @@ impl Inner {
 }
 
 /// For questions whose only failures are the store's.
-pub fn plain<T>(result: rusqlite::Result<T>) -> Result<T, Fault> {
-    result.map_err(|error| Fault::Refused(to_error(&error)))
+pub fn plain<T>(result: rusqlite::Result<T>) -> Result<T, TransactionFault> {
+    result.map_err(|error| TransactionFault::Refused(to_error(&error)))
 }

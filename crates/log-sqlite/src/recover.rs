@@ -11,7 +11,7 @@ use crate::group;
 use crate::rows::{blob_at, key_at, time_at};
 use crate::segment::{link_at, sequence_at};
 use crate::shared::Shared;
-use crate::slot::{Live, Slot, State};
+use crate::slot::{Live, SessionSlot, SlotState};
 
 /// Loads every session that has live chunks. Answers the number of the last group.
 ///
@@ -44,7 +44,7 @@ pub fn load(connection: &Connection, shared: &Shared) -> rusqlite::Result<i64> {
 }
 
 /// The sessions whose head is behind their packed part.
-fn open_sessions(connection: &Connection, shared: &Shared) -> rusqlite::Result<HashMap<i64, Slot>> {
+fn open_sessions(connection: &Connection, shared: &Shared) -> rusqlite::Result<HashMap<i64, SessionSlot>> {
     let sql = "SELECT h.session, s.tenant, s.session, h.last, h.link, h.updated_at, h.first_available, h.packed_last,
                h.packed_link FROM heads h JOIN sessions s ON s.number = h.session WHERE h.last <> h.packed_last";
     let read = |row: &Row<'_>| {
@@ -56,15 +56,20 @@ fn open_sessions(connection: &Connection, shared: &Shared) -> rusqlite::Result<H
             incarnation: shared.incarnation_of(number),
         };
         let packed = Chain { last: sequence_at(row, 7)?, link: link_at(row, 8)? };
-        let state =
-            State { head, updated_at: time_at(row, 5)?, packed, live: VecDeque::new(), is_damaged: false };
-        Ok((number, Slot::new(number, key_at(row, 1)?, state)))
+        let state = SlotState {
+            head,
+            updated_at: time_at(row, 5)?,
+            packed,
+            live: VecDeque::new(),
+            is_damaged: false,
+        };
+        Ok((number, SessionSlot::new(number, key_at(row, 1)?, state)))
     };
     connection.prepare(sql)?.query_map([], read)?.collect()
 }
 
 /// Takes a chunk if it is sound, not packed yet, and follows what was taken before or leaves a hole.
-fn add(slot: &mut Slot, part: Bytes, group: i64) {
+fn add(slot: &mut SessionSlot, part: Bytes, group: i64) {
     let Ok(chunk) = Chunk::decode(part) else { return };
     let mut state = slot.lock();
     if chunk.first() <= state.packed.last || chunk.last() > state.head.last {

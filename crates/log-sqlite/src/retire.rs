@@ -2,25 +2,25 @@
 
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Chain, Chunk, Error, SessionKey, Ticket, Timestamp, Urgency, UsageChange};
+use riverrun_log::{Chain, Chunk, LogError, LogTicket, SessionKey, UnixMillis, Urgency, UsageChange};
 use rusqlite::{Connection, params};
 
 use crate::engine::Engine;
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{self, blob_at, time_at};
 use crate::segment::{LinkColumn, link_at, number, sequence_at, unpack};
-use crate::slot::State;
+use crate::slot::SlotState;
 use crate::writer_state::WriterState;
 
 /// What may go.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub through: Sequence,
-    pub older_than: Option<Timestamp>,
+    pub older_than: Option<UnixMillis>,
 }
 
 impl Limit {
-    fn covers(&self, last: Sequence, newest: Timestamp) -> bool {
+    fn covers(&self, last: Sequence, newest: UnixMillis) -> bool {
         last <= self.through && self.older_than.is_none_or(|time| newest < time)
     }
 
@@ -50,17 +50,17 @@ pub fn retire(
     engine: &Engine,
     key: &SessionKey,
     limit: Limit,
-) -> Result<Ticket<Sequence>, Fault> {
-    let row = rows::head(connection, key, engine)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+) -> Result<LogTicket<Sequence>, TransactionFault> {
+    let row = rows::head(connection, key, engine)?.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     let slot = engine.slots.get(key).filter(|slot| slot.number == row.number);
     let state = slot.map_or_else(|| row.state, |slot| slot.lock().clone());
     let first_available = state.head.first_available;
     if !is_finished(connection, row.number)? {
-        return Ok(Ticket::ready(Ok(first_available)));
+        return Ok(LogTicket::ready(Ok(first_available)));
     }
     let base = new_base(connection, row.number, &state, limit)?;
     let Some(base) = base.filter(|base| base.last >= first_available) else {
-        return Ok(Ticket::ready(Ok(first_available)));
+        return Ok(LogTicket::ready(Ok(first_available)));
     };
     let key = key.clone();
     Ok(engine.queue.submit(Urgency::Reserved, move |writer| store(writer, &key, row.number, base)))
@@ -70,9 +70,9 @@ pub fn retire(
 fn new_base(
     connection: &Connection,
     session: i64,
-    state: &State,
+    state: &SlotState,
     limit: Limit,
-) -> Result<Option<Chain>, Fault> {
+) -> Result<Option<Chain>, TransactionFault> {
     let mut base = Chain { last: Sequence::ZERO, link: Default::default() };
     let sql =
         "SELECT first, last, link, newest, raw_bytes, bytes FROM segments WHERE session = ?1 ORDER BY last";
@@ -97,9 +97,14 @@ fn new_base(
     Ok((base.last > Sequence::ZERO).then_some(base))
 }
 
-fn store(writer: &mut WriterState, key: &SessionKey, session: i64, base: Chain) -> Result<Sequence, Fault> {
+fn store(
+    writer: &mut WriterState,
+    key: &SessionKey,
+    session: i64,
+    base: Chain,
+) -> Result<Sequence, TransactionFault> {
     let slot = writer.slot(key)?.filter(|slot| slot.number == session);
-    let slot = slot.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    let slot = slot.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     // Something may have been opened since the chunks were chosen.
     if !is_finished(&writer.connection, session)? {
         return Ok(slot.lock().head.first_available);

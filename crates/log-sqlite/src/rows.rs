@@ -2,17 +2,17 @@
 
 use bytes::Bytes;
 use riverrun_event::{ProducerId, Sequence, SessionId, TenantId};
-use riverrun_log::{Chain, ProducerState, SessionHead, SessionKey, Timestamp};
+use riverrun_log::{Chain, ProducerState, SessionHead, SessionKey, UnixMillis};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::segment::{link_at, sequence_at};
 use crate::shared::Shared;
-use crate::slot::State;
+use crate::slot::SlotState;
 
 /// A session's row: its number and what is packed of it.
 pub struct HeadRow {
     pub number: i64,
-    pub state: State,
+    pub state: SlotState,
 }
 
 pub fn number(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Option<i64>> {
@@ -38,7 +38,7 @@ pub fn head(connection: &Connection, key: &SessionKey, shared: &Shared) -> rusql
         let updated_at = time_at(row, 4)?;
         Ok(HeadRow {
             number,
-            state: State { head, updated_at, packed, live: Default::default(), is_damaged: false },
+            state: SlotState { head, updated_at, packed, live: Default::default(), is_damaged: false },
         })
     };
     connection.prepare_cached(sql)?.query_row(parameters, read).optional()
@@ -61,16 +61,16 @@ pub fn producer(
     connection.prepare_cached(sql)?.query_row(params![session, producer.as_str()], read).optional()
 }
 
-pub fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    Ok(Timestamp::from_millis(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0)))
+pub fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<UnixMillis> {
+    Ok(UnixMillis::from_millis(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0)))
 }
 
-pub fn optional_time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+pub fn optional_time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<UnixMillis>> {
     let millis: Option<i64> = row.get(column)?;
-    Ok(millis.map(|millis| Timestamp::from_millis(u64::try_from(millis).unwrap_or(0))))
+    Ok(millis.map(|millis| UnixMillis::from_millis(u64::try_from(millis).unwrap_or(0))))
 }
 
-pub const fn millis(time: Timestamp) -> i64 {
+pub const fn millis(time: UnixMillis) -> i64 {
     // At most 48 bits.
     time.millis() as i64
 }
@@ -114,12 +114,12 @@ pub const fn bound(sequence: Sequence) -> i64 {
 }
 
 /// How far time has come by the reckoning of whoever retires events.
-pub fn noted_time(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+pub fn noted_time(connection: &Connection) -> rusqlite::Result<Option<UnixMillis>> {
     let sql = "SELECT value FROM meta WHERE name = 'noted_time'";
     connection.prepare_cached(sql)?.query_row([], |row| time_at(row, 0)).optional()
 }
 
-pub fn note_time(connection: &Connection, time: Timestamp) -> rusqlite::Result<()> {
+pub fn note_time(connection: &Connection, time: UnixMillis) -> rusqlite::Result<()> {
     let sql = "INSERT INTO meta (name, value) VALUES ('noted_time', ?1) ON CONFLICT DO UPDATE SET value = ?1";
     connection.prepare_cached(sql)?.execute(params![millis(time)]).map(drop)
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use riverrun_event::Sequence;
-use riverrun_log::{Chunk, Link, Timestamp, varint};
+use riverrun_log::{Chunk, Link, UnixMillis, varint};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Row, ToSql, params};
 use zstd::bulk::{Compressor, Decompressor};
@@ -26,7 +26,7 @@ pub struct Segment {
     pub first: Sequence,
     pub last: Sequence,
     pub link: Link,
-    pub newest: Timestamp,
+    pub newest: UnixMillis,
     pub events: u64,
     pub raw_bytes: u64,
     pub bytes: Vec<u8>,
@@ -60,17 +60,17 @@ pub const fn number(sequence: Sequence) -> i64 {
 /// Packs chunks that follow each other into segments of about [`SEGMENT_BYTES`].
 pub fn pack(chunks: &[Chunk]) -> std::io::Result<Vec<Segment>> {
     let mut segments = Vec::new();
-    let mut rest = chunks;
-    while !rest.is_empty() {
+    let mut remaining = chunks;
+    while !remaining.is_empty() {
         let mut bytes = 0;
         let fits = |chunk: &&Chunk| {
             bytes += chunk.bytes().len();
             bytes <= SEGMENT_BYTES
         };
-        let count = rest.iter().take_while(fits).count().max(1);
-        let (now, later) = rest.split_at(count);
+        let count = remaining.iter().take_while(fits).count().max(1);
+        let (now, later) = remaining.split_at(count);
         segments.push(pack_one(now)?);
-        rest = later;
+        remaining = later;
     }
     Ok(segments)
 }
@@ -100,20 +100,20 @@ thread_local! {
 }
 
 fn compress(raw: &[u8]) -> std::io::Result<Vec<u8>> {
-    COMPRESSOR.with_borrow_mut(|kept| {
-        if let Some(compressor) = kept {
+    COMPRESSOR.with_borrow_mut(|cached| {
+        if let Some(compressor) = cached {
             return compressor.compress(raw);
         }
         let mut compressor = Compressor::new(LEVEL)?;
         compressor.include_checksum(true)?;
-        kept.insert(compressor).compress(raw)
+        cached.insert(compressor).compress(raw)
     })
 }
 
 fn decompress(bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
-    DECOMPRESSOR.with_borrow_mut(|kept| match kept {
+    DECOMPRESSOR.with_borrow_mut(|cached| match cached {
         Some(decompressor) => decompressor.decompress(bytes, size),
-        None => kept.insert(Decompressor::new()?).decompress(bytes, size),
+        None => cached.insert(Decompressor::new()?).decompress(bytes, size),
     })
 }
 

@@ -5,16 +5,22 @@ use std::sync::atomic::Ordering;
 
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Created, Health, Link, NewSession, SessionHead, SessionKey, SessionRecord, UsageChange};
+use riverrun_log::{
+    Created, Link, LogHealth, SessionHead, SessionKey, SessionRecord, SessionSpec, UsageChange,
+};
 use rusqlite::{OptionalExtension, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::millis;
 use crate::segment::{LinkColumn, number};
 use crate::writer_state::WriterState;
 use crate::{catalogue, deletions, facts, schema, shares};
 
-pub fn create(writer: &mut WriterState, key: &SessionKey, new: NewSession) -> Result<Created, Fault> {
+pub fn create(
+    writer: &mut WriterState,
+    key: &SessionKey,
+    new: SessionSpec,
+) -> Result<Created, TransactionFault> {
     if let Some(record) = catalogue::session(&writer.connection, &writer.shared, key)? {
         return Ok(Created { record, new: false });
     }
@@ -47,7 +53,7 @@ pub fn create(writer: &mut WriterState, key: &SessionKey, new: NewSession) -> Re
     writer.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
     let incarnation = writer.shared.incarnation_of(session);
     let head = SessionHead { last: new.start_after, link: Link::START, first_available, incarnation };
-    let NewSession { title, agent, status, mut tags, metadata, .. } = new;
+    let SessionSpec { title, agent, status, mut tags, metadata, .. } = new;
     tags.sort();
     tags.dedup();
     let key = key.clone();
@@ -58,7 +64,7 @@ pub fn create(writer: &mut WriterState, key: &SessionKey, new: NewSession) -> Re
 
 /// Removes a session with all that is its own, and the blobs that only it used.
 /// Its live chunks stay in their groups, owned by nobody, until these are packed.
-pub fn delete(writer: &mut WriterState, key: &SessionKey) -> Result<bool, Fault> {
+pub fn delete(writer: &mut WriterState, key: &SessionKey) -> Result<bool, TransactionFault> {
     let Some(slot) = writer.slot(key)? else { return Ok(false) };
     let connection = &writer.connection;
     let sql = "SELECT packed_bytes FROM heads WHERE session = ?1";
@@ -93,7 +99,7 @@ pub fn delete(writer: &mut WriterState, key: &SessionKey) -> Result<bool, Fault>
         shared.slots.remove(&slot);
         if !slot.lock().live.is_empty() {
             shared.erase.store(true, Ordering::Relaxed);
-            if shared.health() == Health::Full {
+            if shared.health() == LogHealth::Full {
                 shared.pack.raise();
             }
         }

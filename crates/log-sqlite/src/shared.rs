@@ -5,22 +5,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use riverrun_event::TenantId;
-use riverrun_log::{Error, Health, Listener, StorageQuota, StorageQuotas, Usage, UsageChange};
+use riverrun_log::{Listener, LogError, LogHealth, StorageQuota, StorageQuotas, Usage, UsageChange};
 use rusqlite::Connection;
 
 use crate::directory::Directory;
 use crate::incarnation::incarnation_of;
-use crate::options::Options;
+use crate::options::SqliteOptions;
 use crate::signal::{Signal, lock};
 use crate::slot::Slots;
 use crate::wal_guard::WalGuard;
 
 /// Work for the packing thread, which has a connection to read with.
-/// Asks the writer; what it gives back waits for the writer and answers.
-pub type Request = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce()> + Send>;
+/// A query on the writer's connection; the returned function sends the answer.
+pub type WriterQuery = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce()> + Send>;
 
 pub struct Shared {
-    pub options: Options,
+    pub options: SqliteOptions,
     pub directory: Directory,
     pub wal_guard: WalGuard,
     /// Of the whole log; see `incarnation_of`.
@@ -30,13 +30,13 @@ pub struct Shared {
     pub checkpoint: Signal,
     pub pack: Signal,
     /// What the packing thread is asked to do.
-    pub requests: Mutex<VecDeque<Request>>,
+    pub requests: Mutex<VecDeque<WriterQuery>>,
     /// A deleted session left chunks in groups; they are to be packed so that these chunks go.
     pub erase: AtomicBool,
-    health: Mutex<Health>,
+    health: Mutex<LogHealth>,
     groups: Mutex<VecDeque<(i64, usize)>>,
     live_bytes: AtomicUsize,
-    /// Pages that were committed since the write-ahead file last began anew, as far as the writer can tell.
+    /// Pages committed since the last restart of the write-ahead file, as far as the writer knows.
     pub wal_pages: AtomicU64,
     pub quotas: RwLock<StorageQuotas>,
     /// What each tenant has stored, as of the last commit.
@@ -46,7 +46,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(options: Options, directory: Directory, wal_guard: WalGuard, incarnation: u64) -> Self {
+    pub fn new(options: SqliteOptions, directory: Directory, wal_guard: WalGuard, incarnation: u64) -> Self {
         Self {
             options,
             directory,
@@ -58,7 +58,7 @@ impl Shared {
             pack: Signal::default(),
             requests: Mutex::default(),
             erase: AtomicBool::new(false),
-            health: Mutex::new(Health::Ready),
+            health: Mutex::new(LogHealth::Ready),
             groups: Mutex::default(),
             live_bytes: AtomicUsize::new(0),
             wal_pages: AtomicU64::new(0),
@@ -93,31 +93,31 @@ impl Shared {
         }
     }
 
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> LogHealth {
         lock(&self.health).clone()
     }
 
-    pub fn set_health(&self, health: Health) {
+    pub fn set_health(&self, health: LogHealth) {
         *lock(&self.health) = health;
     }
 
-    /// The first failure stays and is told once. Every append from now on is refused with it.
+    /// The first failure stays and is reported once. Every later append is refused with it.
     pub fn fail(&self, what: &str) {
         let mut health = lock(&self.health);
-        if matches!(*health, Health::Failed(_)) {
+        if matches!(*health, LogHealth::Failed(_)) {
             return;
         }
-        *health = Health::Failed(what.to_owned());
+        *health = LogHealth::Failed(what.to_owned());
         drop(health);
         if let Some(on_fatal) = &self.options.on_fatal {
             on_fatal(what);
         }
     }
 
-    pub fn failure(&self) -> Option<Error> {
+    pub fn failure(&self) -> Option<LogError> {
         match self.health() {
-            Health::Failed(what) => Some(Error::Failed(what)),
-            Health::Ready | Health::Full => None,
+            LogHealth::Failed(what) => Some(LogError::Failed(what)),
+            LogHealth::Ready | LogHealth::Full => None,
         }
     }
 

@@ -1,18 +1,18 @@
 //! Shares: links to sessions.
 
 use riverrun_event::ShareId;
-use riverrun_log::{Error, SessionKey, Share};
+use riverrun_log::{LogError, SessionKey, ShareRecord};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{id_at, millis, number, optional_time_at, time_at};
 use crate::segment::sequence_at;
 use crate::writer_state::WriterState;
 
 const COLUMNS: &str = "id, tenant, session, title, through, created_at, expires_at, revoked_at";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Share> {
-    Ok(Share {
+fn read(row: &Row<'_>) -> rusqlite::Result<ShareRecord> {
+    Ok(ShareRecord {
         id: id_at(row, 0)?,
         key: SessionKey::new(id_at(row, 1)?, id_at(row, 2)?),
         title: row.get(3)?,
@@ -23,9 +23,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Share> {
     })
 }
 
-pub fn put(writer: &mut WriterState, share: &Share) -> Result<(), Fault> {
+pub fn put(writer: &mut WriterState, share: &ShareRecord) -> Result<(), TransactionFault> {
     if number(&writer.connection, &share.key)?.is_none() {
-        return Err(Error::NoSession(share.key.session.clone()).into());
+        return Err(LogError::NoSession(share.key.session.clone()).into());
     }
     // Not `INSERT OR REPLACE`: it would give the row a new place in the order of the list.
     let sql = format!(
@@ -46,7 +46,7 @@ pub fn put(writer: &mut WriterState, share: &Share) -> Result<(), Fault> {
     Ok(())
 }
 
-pub fn one(connection: &Connection, id: &ShareId) -> rusqlite::Result<Option<Share>> {
+pub fn one(connection: &Connection, id: &ShareId) -> rusqlite::Result<Option<ShareRecord>> {
     if !exists(connection)? {
         return Ok(None);
     }
@@ -54,7 +54,7 @@ pub fn one(connection: &Connection, id: &ShareId) -> rusqlite::Result<Option<Sha
     connection.prepare_cached(&sql)?.query_row(params![id.as_str()], read).optional()
 }
 
-pub fn of_session(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Share>> {
+pub fn of_session(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<ShareRecord>> {
     if !exists(connection)? {
         return Ok(Vec::new());
     }

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use riverrun_event::{Sequence, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    Blob, BlobInfo, BlobRef, Error, NewBlob, SealedTurn, SessionKey, Snapshot, SnapshotFound, Urgency,
-    UsageChange,
+    BlobContent, BlobId, BlobInfo, LogError, NewBlob, SealedTurnRecord, SessionKey, Snapshot, SnapshotFound,
+    Urgency, UsageChange,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{self, blob_at, bound, bytes_at, id_at};
 use crate::segment::sequence_at;
 use crate::writer_state::WriterState;
@@ -26,9 +26,9 @@ pub fn hash(bytes: &[u8]) -> [u8; 32] {
 }
 
 /// The packed form begins with the length of what it unpacks to.
-pub fn pack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn pack(bytes: &[u8]) -> Result<Vec<u8>, LogError> {
     let packed =
-        zstd::bulk::compress(bytes, LEVEL).map_err(|error| Error::Invalid { what: error.to_string() })?;
+        zstd::bulk::compress(bytes, LEVEL).map_err(|error| LogError::Invalid { what: error.to_string() })?;
     let mut out = (bytes.len() as u64).to_le_bytes().to_vec();
     out.extend(packed);
     Ok(out)
@@ -44,8 +44,8 @@ pub fn put_blob(
     writer: &mut WriterState,
     tenant: &TenantId,
     blob: &NewBlob,
-    reference: &BlobRef,
-) -> Result<BlobInfo, Fault> {
+    reference: &BlobId,
+) -> Result<BlobInfo, TransactionFault> {
     let session = match &blob.session {
         Some(session) => Some(writer.session(&SessionKey::new(tenant.clone(), session.clone()))?),
         None => None,
@@ -74,13 +74,13 @@ pub fn put_blob(
         connection.prepare_cached(sql)?.execute(params![session, tenant.as_str(), digest])?;
     }
     let info = blob_info(connection, tenant, reference)?;
-    info.ok_or_else(|| Error::NotFound { kind: "blob", id: reference.to_string() }.into())
+    info.ok_or_else(|| LogError::NotFound { kind: "blob", id: reference.to_string() }.into())
 }
 
 pub fn blob_info(
     connection: &Connection,
     tenant: &TenantId,
-    reference: &BlobRef,
+    reference: &BlobId,
 ) -> rusqlite::Result<Option<BlobInfo>> {
     let sql = "SELECT media_type, size FROM blobs WHERE tenant = ?1 AND digest = ?2";
     let read = |row: &Row<'_>| {
@@ -91,15 +91,19 @@ pub fn blob_info(
     connection.prepare_cached(sql)?.query_row(parameters, read).optional()
 }
 
-pub fn blob(connection: &Connection, tenant: &TenantId, reference: &BlobRef) -> Result<Option<Blob>, Fault> {
+pub fn blob(
+    connection: &Connection,
+    tenant: &TenantId,
+    reference: &BlobId,
+) -> Result<Option<BlobContent>, TransactionFault> {
     let Some(info) = blob_info(connection, tenant, reference)? else { return Ok(None) };
     let sql = "SELECT bytes FROM blobs WHERE tenant = ?1 AND digest = ?2";
     let parameters = params![tenant.as_str(), &reference.digest()[..]];
     let bytes = connection.prepare_cached(sql)?.query_row(parameters, |row| bytes_at(row, 0))?;
-    if BlobRef::of(&bytes) != *reference {
-        return Err(Error::Invalid { what: format!("contents of blob `{reference}`") }.into());
+    if BlobId::of(&bytes) != *reference {
+        return Err(LogError::Invalid { what: format!("contents of blob `{reference}`") }.into());
     }
-    Ok(Some(Blob { info, bytes }))
+    Ok(Some(BlobContent { info, bytes }))
 }
 
 pub fn put_snapshot(
@@ -108,7 +112,7 @@ pub fn put_snapshot(
     sequence: Sequence,
     hash: [u8; 32],
     packed: &[u8],
-) -> Result<(), Fault> {
+) -> Result<(), TransactionFault> {
     let session = writer.session(key)?;
     let sql = "INSERT OR REPLACE INTO snapshots (session, sequence, hash, bytes) VALUES (?1, ?2, ?3, ?4)";
     writer.connection.prepare_cached(sql)?.execute(params![session, bound(sequence), &hash[..], packed])?;
@@ -118,8 +122,12 @@ pub fn put_snapshot(
     Ok(())
 }
 
-pub fn snapshot(connection: &Connection, key: &SessionKey, at: Sequence) -> Result<SnapshotFound, Fault> {
-    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+pub fn snapshot(
+    connection: &Connection,
+    key: &SessionKey,
+    at: Sequence,
+) -> Result<SnapshotFound, TransactionFault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     let sql = "SELECT sequence, hash, bytes FROM snapshots WHERE session = ?1 AND sequence <= ?2 ORDER BY sequence DESC";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![session, bound(at)])?;
@@ -152,13 +160,13 @@ pub fn sound_snapshot(row: &Row<'_>) -> Result<Snapshot, String> {
 pub fn put_sealed_turn(
     writer: &mut WriterState,
     key: &SessionKey,
-    turn: &SealedTurn,
+    turn: &SealedTurnRecord,
     packed: &[u8],
-) -> Result<(), Fault> {
+) -> Result<(), TransactionFault> {
     let session = writer.session(key)?;
     if let Some(stored) = sealed_turn(&writer.connection, key, "turn", turn.turn.as_str())? {
         if stored.first == turn.first && stored != *turn {
-            return Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into());
+            return Err(LogError::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into());
         }
         if stored.first >= turn.first {
             return Ok(());
@@ -184,8 +192,8 @@ pub fn sealed_turn(
     key: &SessionKey,
     column: &'static str,
     id: &str,
-) -> Result<Option<SealedTurn>, Fault> {
-    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+) -> Result<Option<SealedTurnRecord>, TransactionFault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     let sql = format!(
         "SELECT turn, task, first, last, hash, bytes FROM sealed_turns WHERE session = ?1 AND {column} = ?2 LIMIT 1"
     );
@@ -194,12 +202,12 @@ pub fn sealed_turn(
 }
 
 /// None for a damaged one.
-fn read_sealed(row: &Row<'_>) -> rusqlite::Result<Option<SealedTurn>> {
+fn read_sealed(row: &Row<'_>) -> rusqlite::Result<Option<SealedTurnRecord>> {
     let stored: [u8; 32] = row.get(4)?;
     let bytes = unpack(blob_at(row, 5)?).filter(|bytes| hash(bytes) == stored);
     let Some(bytes) = bytes else { return Ok(None) };
     let (first, last) = (sequence_at(row, 2)?, sequence_at(row, 3)?);
-    Ok(Some(SealedTurn { turn: id_at(row, 0)?, task: id_at(row, 1)?, first, last, bytes }))
+    Ok(Some(SealedTurnRecord { turn: id_at(row, 0)?, task: id_at(row, 1)?, first, last, bytes }))
 }
 
 pub fn sealed_turns(
@@ -208,8 +216,8 @@ pub fn sealed_turns(
     through: Sequence,
     most: usize,
     max_bytes: usize,
-) -> Result<Vec<SealedTurn>, Fault> {
-    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+) -> Result<Vec<SealedTurnRecord>, TransactionFault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| LogError::NoSession(key.session.clone()))?;
     // Sorted by their places alone, so that no turn is read which is not answered.
     let sql = "SELECT turn, task, first, last, hash, bytes FROM sealed_turns WHERE rowid IN (
                    SELECT rowid FROM sealed_turns WHERE session = ?1 AND last <= ?2 ORDER BY first DESC LIMIT ?3)

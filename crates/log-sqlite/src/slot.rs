@@ -6,25 +6,25 @@
 //!    in `segments`   in `groups`, and here
 //! ```
 //!
-//! What stands here is committed: the writer publishes after the commit, readers see nothing else.
-//! A session that is not here has no live chunks, so its row tells all.
+//! Everything here is committed: the writer publishes after the commit, readers see nothing else.
+//! A session that is not here has no live chunks, so its row is complete.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use riverrun_event::{Sequence, SessionId};
-use riverrun_log::{Chain, Chunk, Error, SessionHead, SessionKey, Timestamp};
+use riverrun_log::{Chain, Chunk, LogError, SessionHead, SessionKey, UnixMillis};
 
-pub struct Slot {
+pub struct SessionSlot {
     pub number: i64,
     pub key: SessionKey,
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
 }
 
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct SlotState {
     pub head: SessionHead,
-    pub updated_at: Timestamp,
+    pub updated_at: UnixMillis,
     pub packed: Chain,
     /// In order. A hole between two of them, or before the head, is damage that was found at the start.
     pub live: VecDeque<Live>,
@@ -39,27 +39,27 @@ pub struct Live {
     pub group: i64,
 }
 
-/// Where a read finds what it wants.
-pub enum Place {
+/// Where a read finds its chunks.
+pub enum ReadSource {
     /// These chunks, in full or up to the size asked for.
     Live(Vec<Chunk>),
     /// At least the beginning is packed.
     Packed,
 }
 
-impl Slot {
-    pub fn new(number: i64, key: SessionKey, state: State) -> Self {
+impl SessionSlot {
+    pub fn new(number: i64, key: SessionKey, state: SlotState) -> Self {
         Self { number, key, state: Mutex::new(state) }
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, SlotState> {
         // Every change is a few assignments that cannot panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// True if its row tells all.
+impl SlotState {
+    /// True if its row is complete.
     pub fn is_resting(&self) -> bool {
         self.head.last == self.packed.last && self.live.is_empty()
     }
@@ -69,18 +69,23 @@ impl State {
         self.live.iter().map(|live| live.chunk.bytes().len() as i64).sum()
     }
 
-    pub fn find(&self, after: Sequence, max_bytes: usize, session: &SessionId) -> Result<Place, Error> {
+    pub fn find(
+        &self,
+        after: Sequence,
+        max_bytes: usize,
+        session: &SessionId,
+    ) -> Result<ReadSource, LogError> {
         if after >= self.head.last {
-            return Ok(Place::Live(Vec::new()));
+            return Ok(ReadSource::Live(Vec::new()));
         }
         let first_available = self.head.first_available;
         if after.next().is_some_and(|next| next < first_available) {
-            return Err(Error::Retired { first_available });
+            return Err(LogError::Retired { first_available });
         }
         if after < self.packed.last {
-            return Ok(Place::Packed);
+            return Ok(ReadSource::Packed);
         }
-        self.live_after(after, max_bytes, session).map(Place::Live)
+        self.live_after(after, max_bytes, session).map(ReadSource::Live)
     }
 
     /// The live chunks behind `after`, which is at or past the packed part.
@@ -89,7 +94,7 @@ impl State {
         after: Sequence,
         max_bytes: usize,
         session: &SessionId,
-    ) -> Result<Vec<Chunk>, Error> {
+    ) -> Result<Vec<Chunk>, LogError> {
         let begin = self.live.partition_point(|live| live.chunk.last() <= after);
         let mut chunks: Vec<Chunk> = Vec::new();
         let (mut bytes, mut next) = (0, after.next().unwrap_or(Sequence::MAX));
@@ -112,15 +117,15 @@ impl State {
     }
 
     /// The events from `next` on that should be here and are not.
-    fn hole(&self, next: Sequence, session: &SessionId) -> Error {
+    fn hole(&self, next: Sequence, session: &SessionId) -> LogError {
         let end = self.live.iter().map(|live| live.chunk.first()).find(|first| *first > next);
         let last = end.map_or(self.head.last, Sequence::previous);
         let what = "their chunk is damaged or missing".to_owned();
-        Error::Corrupt { session: session.clone(), first: next, last, what }
+        LogError::Corrupt { session: session.clone(), first: next, last, what }
     }
 
     /// The first damaged range, if there is one.
-    pub fn damage(&self, session: &SessionId) -> Option<Error> {
+    pub fn damage(&self, session: &SessionId) -> Option<LogError> {
         let mut next = self.packed.last.next()?;
         for live in &self.live {
             if live.chunk.first() != next {
@@ -133,19 +138,19 @@ impl State {
 }
 
 #[derive(Default)]
-pub struct Slots(RwLock<HashMap<SessionKey, Arc<Slot>>>);
+pub struct Slots(RwLock<HashMap<SessionKey, Arc<SessionSlot>>>);
 
 impl Slots {
-    pub fn get(&self, key: &SessionKey) -> Option<Arc<Slot>> {
+    pub fn get(&self, key: &SessionKey) -> Option<Arc<SessionSlot>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    pub fn insert(&self, slot: Arc<Slot>) {
+    pub fn insert(&self, slot: Arc<SessionSlot>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(slot.key.clone(), slot);
     }
 
     /// Removes the slot of this session, unless another session with the same key has taken its place.
-    pub fn remove(&self, slot: &Slot) {
+    pub fn remove(&self, slot: &SessionSlot) {
         let mut slots = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if slots.get(&slot.key).is_some_and(|held| held.number == slot.number) {
             slots.remove(&slot.key);
@@ -153,7 +158,7 @@ impl Slots {
     }
 
     /// Removes the slot of this session unless something was written to it since.
-    pub fn remove_resting(&self, slot: &Slot) {
+    pub fn remove_resting(&self, slot: &SessionSlot) {
         if slot.lock().is_resting() {
             self.remove(slot);
         }
@@ -164,11 +169,11 @@ impl Slots {
         self.0.write().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
     }
 
-    pub fn all(&self) -> Vec<Arc<Slot>> {
+    pub fn all(&self) -> Vec<Arc<SessionSlot>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Drops the sessions whose rows tell all.
+    /// Drops the sessions whose rows are complete.
     pub fn forget_idle(&self) {
         let mut slots = self.0.write().unwrap_or_else(PoisonError::into_inner);
         slots.retain(|_, slot| !slot.lock().is_resting());

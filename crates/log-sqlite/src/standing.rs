@@ -1,7 +1,7 @@
-//! How a session stands, of what is open in it.
+//! A session's status, derived from its open work.
 
 use riverrun_event::TaskId;
-use riverrun_log::{AT_WORK, HALTED, OpenWork, Progress, Told};
+use riverrun_log::{AT_WORK, HALTED, OpenWork, StatusUpdate, WorkProgress};
 use rusqlite::{Connection, params};
 
 /// Halts the turn whose outermost task this is, or lets it go on. None if that changes nothing.
@@ -10,12 +10,12 @@ pub fn halt(
     session: i64,
     task: &TaskId,
     halted: bool,
-) -> rusqlite::Result<Option<Told>> {
+) -> rusqlite::Result<Option<StatusUpdate>> {
     let sql = "UPDATE turns SET status = ?4 WHERE session = ?1 AND open = 1 AND status = ?3
                    AND turn = (SELECT turn FROM tasks WHERE session = ?1 AND task = ?2 AND parent IS NULL)";
     let (from, to) = if halted { (AT_WORK, HALTED) } else { (HALTED, AT_WORK) };
     let changed = connection.prepare_cached(sql)?.execute(params![session, task.as_str(), from, to])?;
-    Ok((changed > 0).then(|| Told { status: to.to_owned(), progress: Progress::Open }))
+    Ok((changed > 0).then(|| StatusUpdate { status: to.to_owned(), progress: WorkProgress::Open }))
 }
 
 /// What is open, through the indexes of what is open: the cost does not grow with the session's past.
@@ -26,12 +26,12 @@ const OPEN: &str = "SELECT
     EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = ?1 AND open = 1 AND status = ?2),
     EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = ?1 AND open = 1 AND status = ?3)";
 
-pub fn weigh(connection: &Connection, session: i64, told: &Told) -> rusqlite::Result<()> {
+pub fn weigh(connection: &Connection, session: i64, update: &StatusUpdate) -> rusqlite::Result<()> {
     let open = connection.prepare_cached(OPEN)?.query_row(params![session, AT_WORK, HALTED], |row| {
         Ok(OpenWork { waits: row.get(0)?, works: row.get(1)?, is_halted: row.get(2)? })
     })?;
     let sql = "UPDATE sessions SET status = ?2 WHERE number = ?1 AND status <> ?2";
-    connection.prepare_cached(sql)?.execute(params![session, open.weigh(told)]).map(drop)
+    connection.prepare_cached(sql)?.execute(params![session, open.weigh(update)]).map(drop)
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use rusqlite::hooks::Wal;
 
 use crate::checkpoint::checkpoint;
 use crate::connection::{configure, connect};
-use crate::examine::Found;
+use crate::examine::ExaminedFiles;
 use crate::format::{APPLICATION, FORMAT};
 use crate::incarnation;
 use crate::marks::mark_open;
-use crate::options::OpenError;
+use crate::options::OpenLogError;
 use crate::schema::{CREDENTIALS, DELETIONS, SHARES, TABLES, WAITING, migrate};
 
 /// Opens the store, makes its tables if it is new, and marks a restored backup as another history. `is_tight`: the disk
@@ -22,11 +22,11 @@ use crate::schema::{CREDENTIALS, DELETIONS, SHARES, TABLES, WAITING, migrate};
 pub fn open(
     path: &Path,
     random: Option<&dyn Random>,
-    found_there: &Found,
+    found_there: &ExaminedFiles,
     frames: &Arc<AtomicU64>,
     is_tight: bool,
-    grow_wal: impl Fn() -> Result<(), OpenError>,
-) -> Result<(Connection, u64), OpenError> {
+    grow_wal: impl Fn() -> Result<(), OpenLogError>,
+) -> Result<(Connection, u64), OpenLogError> {
     let mut connection = connect(path)?;
     let supported = FORMAT;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -34,15 +34,15 @@ pub fn open(
     let is_new =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))? == 0;
     if !is_new && application != APPLICATION {
-        return Err(OpenError::Foreign(path.to_owned()));
+        return Err(OpenLogError::Foreign(path.to_owned()));
     }
     if found > FORMAT {
-        return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported });
+        return Err(OpenLogError::NewerFormat { path: path.to_owned(), found, supported });
     }
     configure(&connection)?;
-    let told = Arc::clone(frames);
+    let counter = Arc::clone(frames);
     connection.wal_hook(Some(move |_: &mut Wal, frames: i32| {
-        told.store(u64::try_from(frames).unwrap_or(0), Ordering::Relaxed);
+        counter.store(u64::try_from(frames).unwrap_or(0), Ordering::Relaxed);
         Ok(())
     }))?;
     if found_there.wal.has_remains || is_tight {

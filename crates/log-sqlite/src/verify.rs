@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{BlobRef, Chain, Chunk, Defect, SessionKey, Verification};
+use riverrun_log::{BlobId, Chain, Chunk, Defect, SessionKey, Verification};
 use rusqlite::{Connection, Row, params};
 
 use crate::rows::{blob_at, bytes_at, key_at};
@@ -233,8 +233,8 @@ fn blobs(connection: &Connection, result: &mut Verification) -> rusqlite::Result
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         result.blobs += 1;
-        let reference = BlobRef::from_digest(row.get(0)?);
-        if BlobRef::of(&bytes_at(row, 1)?) != reference {
+        let reference = BlobId::from_digest(row.get(0)?);
+        if BlobId::of(&bytes_at(row, 1)?) != reference {
             report(result, None, None, format!("the contents of blob `{reference}` are damaged"));
         }
     }

@@ -22,7 +22,7 @@ pub struct WalGuard {
     store: File,
     /// How much the write-ahead file grows when it must.
     step: u64,
-    /// Frames of the write-ahead file, told by SQLite inside each commit.
+    /// Frames of the write-ahead file, as reported by SQLite inside each commit.
     pub frames: Arc<AtomicU64>,
     /// The length of the write-ahead file that the mark has.
     made: AtomicU64,

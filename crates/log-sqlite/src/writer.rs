@@ -1,4 +1,4 @@
-//! The one thread that writes: gather, one transaction, sync, tell.
+//! The one thread that writes: gather, one transaction, sync, notify.
 //!
 //! ```text
 //! queue ─▶ BEGIN ─▶ each work in order ─▶ group + heads ─▶ COMMIT (fdatasync) ─▶ publish ─▶ listener ─▶ tickets
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Appended, Error, Health, Promise, Urgency};
+use riverrun_log::{DurableAppend, LogError, LogHealth, Promise, Urgency};
 use rusqlite::config::DbConfig;
 
 use crate::checkpoint::{checkpoint, restart, whole_checkpoint};
 use crate::engine::Engine;
-use crate::failure::{Fault, Severity, severity, to_error};
+use crate::failure::{Severity, TransactionFault, severity, to_error};
 use crate::marks;
-use crate::queue::{Job, Work, refuse};
-use crate::writer_state::{Committed, WriterState};
+use crate::queue::{Work, WriterJob, refuse};
+use crate::writer_state::{CommittedGroup, WriterState};
 
 use crate::slot::Live;
 
@@ -41,8 +41,8 @@ pub struct Writer {
 
 /// What a work came to, kept until the commit decides.
 enum Answer {
-    Append(Promise<Appended>, Result<Appended, Error>),
-    Job(Box<dyn Job>, Option<Error>),
+    Append(Promise<DurableAppend>, Result<DurableAppend, LogError>),
+    Job(Box<dyn WriterJob>, Option<LogError>),
 }
 
 impl Writer {
@@ -86,11 +86,11 @@ impl Writer {
         let mut answers = Vec::with_capacity(works.len());
         match self.transact(works, &mut answers) {
             Ok(()) => {
-                if let Err(error) = self.engine.wal_guard.committed(self.engine.health() == Health::Full) {
+                if let Err(error) = self.engine.wal_guard.committed(self.engine.health() == LogHealth::Full) {
                     // Durable, but a loss of it could go unnoticed: nobody is told, as after a failed sync.
                     self.engine.fail(&format!("the write-ahead file cannot be kept: {error}"));
-                    let told = Error::Failed(error.to_string());
-                    return answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
+                    let failure = LogError::Failed(error.to_string());
+                    return answers.into_iter().for_each(|answer| answer.give_failure(failure.clone()));
                 }
                 let committed = self.state.committed();
                 self.publish(committed);
@@ -131,7 +131,7 @@ impl Writer {
     /// On a full disk only what ends work goes on. Every now and then the rest is tried again.
     fn admit(&mut self, works: Vec<Work>) -> Vec<Work> {
         let goes_on = match self.engine.health() {
-            Health::Full => self.has_healed(),
+            LogHealth::Full => self.has_healed(),
             _ => !self.is_short || self.still_has_room(),
         };
         let is_reserved = |work: &Work| match work {
@@ -150,7 +150,7 @@ impl Writer {
         if !reserved.is_empty() && self.engine.directory.free() < ENDING {
             self.engine.directory.give_last_reserve();
         }
-        normal.into_iter().for_each(|work| refuse(work, Error::Full));
+        normal.into_iter().for_each(|work| refuse(work, LogError::Full));
         reserved
     }
 
@@ -162,7 +162,7 @@ impl Writer {
         self.is_short = !self.engine.directory.take_reserve(self.engine.options.reserve_bytes);
         let healed = !self.is_short || self.has_room();
         if healed {
-            self.engine.set_health(Health::Ready);
+            self.engine.set_health(LogHealth::Ready);
         }
         healed
     }
@@ -189,7 +189,7 @@ impl Writer {
     }
 
     fn become_full(&mut self) {
-        self.engine.set_health(Health::Full);
+        self.engine.set_health(LogHealth::Full);
         self.probed = Instant::now();
         // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as somebody
         // reads, or the disk has no room for the pages, it does not.
@@ -208,8 +208,8 @@ impl Writer {
         }
         // Nothing of the rest was tried, but it is told the same: it may try again.
         answers.extend(works.map(|work| match work {
-            Work::Append(_, promise) => Answer::Append(promise, Err(Error::Closed)),
-            Work::Job(job) => Answer::Job(job, Some(Error::Closed)),
+            Work::Append(_, promise) => Answer::Append(promise, Err(LogError::Closed)),
+            Work::Job(job) => Answer::Job(job, Some(LogError::Closed)),
         }));
         result?;
         let pages = self.state.write_group()?;
@@ -225,13 +225,17 @@ impl Writer {
         let (answer, failed) = match work {
             Work::Append(append, promise) => match self.state.append(*append) {
                 Ok(appended) => (Answer::Append(promise, Ok(appended)), None),
-                Err(Fault::Refused(error)) => (Answer::Append(promise, Err(error)), None),
-                Err(Fault::Store(error)) => (Answer::Append(promise, Err(to_error(&error))), Some(error)),
+                Err(TransactionFault::Refused(error)) => (Answer::Append(promise, Err(error)), None),
+                Err(TransactionFault::Store(error)) => {
+                    (Answer::Append(promise, Err(to_error(&error))), Some(error))
+                }
             },
             Work::Job(mut job) => match job.run(&mut self.state) {
                 Ok(()) => (Answer::Job(job, None), None),
-                Err(Fault::Refused(error)) => (Answer::Job(job, Some(error)), None),
-                Err(Fault::Store(error)) => (Answer::Job(job, Some(to_error(&error))), Some(error)),
+                Err(TransactionFault::Refused(error)) => (Answer::Job(job, Some(error)), None),
+                Err(TransactionFault::Store(error)) => {
+                    (Answer::Job(job, Some(to_error(&error))), Some(error))
+                }
             },
         };
         answers.push(answer);
@@ -254,8 +258,8 @@ impl Writer {
     }
 
     /// Makes a commit visible, in its order.
-    fn publish(&self, committed: Committed) {
-        let Committed { group, stored, after } = committed;
+    fn publish(&self, committed: CommittedGroup) {
+        let CommittedGroup { group, stored, after } = committed;
         let mut news = Vec::with_capacity(stored.len());
         if let Some(group) = group {
             let bytes = stored.iter().map(|stored| stored.chunk.bytes().len()).sum();
@@ -276,11 +280,11 @@ impl Writer {
         }
         after.into_iter().for_each(|action| action());
         if !news.is_empty() {
-            self.tell(&news);
+            self.notify(&news);
         }
     }
 
-    fn tell(&self, news: &[riverrun_log::Committed]) {
+    fn notify(&self, news: &[riverrun_log::Committed]) {
         let listener = self.engine.listener.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(listener) = listener {
             // A listener that panics must not take the log with it.
@@ -299,7 +303,7 @@ impl Writer {
             let _ = self.state.connection.execute_batch("ROLLBACK");
         }
         if meaning == Severity::Full {
-            if self.engine.health() == Health::Full {
+            if self.engine.health() == LogHealth::Full {
                 // Not even what ends work has room.
                 self.engine.directory.give_last_reserve();
             }
@@ -307,8 +311,8 @@ impl Writer {
             self.become_full();
         }
         self.state.undone();
-        let told = to_error(error);
-        answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
+        let failure = to_error(error);
+        answers.into_iter().for_each(|answer| answer.give_failure(failure.clone()));
     }
 }
 
@@ -320,7 +324,7 @@ impl Answer {
         }
     }
 
-    fn give_failure(self, error: Error) {
+    fn give_failure(self, error: LogError) {
         match self {
             Answer::Append(promise, _) => promise.resolve(Err(error)),
             Answer::Job(job, _) => job.answer(Some(error)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use riverrun_log::contract::{self, Bench, Requirement};
 use riverrun_log::{Log, ManualClock, SeededRandom};
-use riverrun_log_sqlite::{Options, STORE, SqliteLog};
+use riverrun_log_sqlite::{STORE, SqliteLog, SqliteOptions};
 use tempfile::TempDir;
 
 struct Sqlite {
@@ -15,12 +15,12 @@ struct Sqlite {
 }
 
 fn open(directory: &Path, clock: Arc<ManualClock>) -> Arc<SqliteLog> {
-    let options = Options {
+    let options = SqliteOptions {
         clock,
         random: Some(Arc::new(SeededRandom::new(7))),
         reserve_bytes: 0,
         wal_bytes: 64 << 10,
-        ..Options::new(directory)
+        ..SqliteOptions::new(directory)
     };
     Arc::new(SqliteLog::open(options).expect("the directory is ours"))
 }

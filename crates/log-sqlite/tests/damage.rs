@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use riverrun_event::Sequence;
-use riverrun_log::{BlobStore, Error, EventStore, Maintenance, Random, SeededRandom, Snapshot};
-use riverrun_log_sqlite::{OpenError, Options, STORE};
+use riverrun_log::{BlobStore, EventStore, LogError, Maintenance, Random, SeededRandom, Snapshot};
+use riverrun_log_sqlite::{OpenLogError, STORE, SqliteOptions};
 use rusqlite::{Connection, params};
 use support::*;
 
@@ -64,7 +64,7 @@ fn places_of(needle: &[u8], bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_flipped_bit_in_a_live_chunk_is_told_and_touches_no_other_session() {
+fn a_flipped_bit_in_a_live_chunk_is_reported_and_affects_no_other_session() {
     let (directory, store) = sample();
     let sound = std::fs::read(&store).expect("readable");
     let text = b"record 3 of live";
@@ -105,28 +105,30 @@ fn edit(store: &Path, sql: &str, parameters: impl rusqlite::Params) {
 }
 
 #[test]
-fn a_missing_group_is_told_and_the_rest_can_be_read() {
+fn a_missing_group_is_reported_and_the_others_can_be_read() {
     let (directory, store) = sample();
     edit(&store, "DELETE FROM groups WHERE number = (SELECT min(number) FROM groups)", []);
     let log = open(directory.path());
-    let Err(Error::Corrupt { first, .. }) = read(&*log, &key("live")) else { panic!("a hole was not told") };
+    let Err(LogError::Corrupt { first, .. }) = read(&*log, &key("live")) else {
+        panic!("a hole was not told")
+    };
     assert_eq!(first, seq(1));
     assert_eq!(read(&*log, &key("packed")), Ok(6));
     let epoch = own(&*log);
     let refused = try_append(&*log, &key("live"), epoch, b"on top of a hole");
-    assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(LogError::Corrupt { .. })), "{refused:?}");
     append(&*log, &key("packed"), epoch, 1);
     assert!(!log.verify().wait().expect("readable").defects.is_empty());
 }
 
 #[test]
-fn a_damaged_segment_is_told_with_its_range() {
+fn a_damaged_segment_is_reported_with_its_range() {
     let (directory, store) = sample();
     let sql = "UPDATE segments SET bytes = zeroblob(length(bytes))
                WHERE session = (SELECT number FROM sessions WHERE session = 'both')";
     edit(&store, sql, []);
     let log = open(directory.path());
-    let Err(Error::Corrupt { first, last, .. }) = read(&*log, &key("both")) else {
+    let Err(LogError::Corrupt { first, last, .. }) = read(&*log, &key("both")) else {
         panic!("damage was not told")
     };
     assert_eq!((first, last), (seq(1), seq(6)));
@@ -138,11 +140,11 @@ fn a_damaged_segment_is_told_with_its_range() {
 }
 
 #[test]
-fn a_missing_segment_is_told() {
+fn a_missing_segment_is_reported() {
     let (directory, store) = sample();
     edit(&store, "DELETE FROM segments", []);
     let log = open(directory.path());
-    assert!(matches!(read(&*log, &key("packed")), Err(Error::Corrupt { .. })));
+    assert!(matches!(read(&*log, &key("packed")), Err(LogError::Corrupt { .. })));
     assert_eq!(read(&*log, &key("live")), Ok(6));
     assert_eq!(log.verify().wait().expect("readable").defects.len(), 2);
 }
@@ -176,7 +178,7 @@ fn a_rewritten_past_breaks_the_chain() {
 }
 
 #[test]
-fn a_damaged_snapshot_is_passed_over_and_told() {
+fn a_damaged_snapshot_is_skipped_and_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let log = open(directory.path());
     let session = create(&*log, "s");
@@ -196,7 +198,7 @@ fn a_damaged_snapshot_is_passed_over_and_told() {
 fn a_torn_write_ahead_file_leaves_a_dense_beginning() {
     let directory = tempfile::tempdir().expect("a directory");
     // Large enough that no checkpoint runs while the two files are copied.
-    let log = open_with(Options { wal_bytes: 4 << 20, ..options(directory.path()) });
+    let log = open_with(SqliteOptions { wal_bytes: 4 << 20, ..options(directory.path()) });
     let epoch = own(&*log);
     let session = create(&*log, "s");
     (0..12).for_each(|_| append(&*log, &session, epoch, 1));
@@ -223,9 +225,9 @@ fn a_torn_write_ahead_file_leaves_a_dense_beginning() {
 fn the_damage_suite_notices_seeded_bugs() {
     use riverrun_log::seeded::Bug;
     for (bug, test) in [
-        (Bug::SkipCrc, "a_flipped_bit_in_a_live_chunk_is_told_and_touches_no_other_session"),
+        (Bug::SkipCrc, "a_flipped_bit_in_a_live_chunk_is_reported_and_affects_no_other_session"),
         (Bug::SkipChain, "a_rewritten_past_breaks_the_chain"),
-        (Bug::TrustSnapshot, "a_damaged_snapshot_is_passed_over_and_told"),
+        (Bug::TrustSnapshot, "a_damaged_snapshot_is_skipped_and_reported"),
     ] {
         let suite = std::env::current_exe().expect("running");
         let mut run = std::process::Command::new(suite);
@@ -258,14 +260,14 @@ fn a_synced_commit_that_does_not_fit_any_more_is_not_dropped() {
     let damaged = flip(&sound, at * 8);
     std::fs::write(&wal, &damaged).expect("writable");
     let refused = try_open(options(directory.path())).err().expect("later commits would be lost");
-    assert!(matches!(refused, OpenError::Damaged { .. }), "{refused}");
+    assert!(matches!(refused, OpenLogError::Damaged { .. }), "{refused}");
     assert_eq!(std::fs::read(&wal).expect("readable"), damaged, "what is left was changed");
     std::fs::write(&wal, &sound).expect("writable");
     assert_eq!(read(&*open(directory.path()), &key("s")), Ok(4));
 }
 
 #[test]
-fn a_last_commit_that_is_not_whole_is_dropped_and_told_once() {
+fn an_incomplete_last_commit_is_dropped_and_reported_once() {
     let (directory, wal) = killed();
     let sound = std::fs::read(&wal).expect("readable");
     let at = *places_of(b"record 4 of s", &sound).last().expect("stored as it is");

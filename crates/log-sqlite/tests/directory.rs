@@ -5,7 +5,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use riverrun_log::{EventStore, Maintenance};
-use riverrun_log_sqlite::{OpenError, STORE};
+use riverrun_log_sqlite::{OpenLogError, STORE};
 use support::*;
 
 fn mode(path: &std::path::Path) -> u32 {
@@ -17,7 +17,7 @@ fn a_second_opening_is_refused_until_the_first_is_closed() {
     let directory = tempfile::tempdir().expect("a directory");
     let first = open(directory.path());
     let second = try_open(options(directory.path()));
-    assert!(matches!(&second, Err(error @ OpenError::Locked(_)) if error.exit_code() == 75));
+    assert!(matches!(&second, Err(error @ OpenLogError::Locked(_)) if error.exit_code() == 75));
     drop(first);
     assert!(try_open(options(directory.path())).is_ok());
 }
@@ -52,7 +52,7 @@ fn a_newer_format_is_refused_and_left_untouched() {
     drop(newer);
     let before = std::fs::read(&store).expect("readable");
     let refused = try_open(options(directory.path()));
-    let Err(error @ OpenError::NewerFormat { found: 99, supported: 2, .. }) = refused else {
+    let Err(error @ OpenLogError::NewerFormat { found: 99, supported: 2, .. }) = refused else {
         panic!("a newer format was opened")
     };
     assert_eq!(error.exit_code(), 65);
@@ -65,14 +65,14 @@ fn a_foreign_file_is_refused_and_left_untouched() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = directory.path().join(STORE);
         std::fs::write(&store, &contents).expect("writable");
-        assert!(matches!(try_open(options(directory.path())), Err(OpenError::Foreign(_))));
+        assert!(matches!(try_open(options(directory.path())), Err(OpenLogError::Foreign(_))));
         assert_eq!(std::fs::read(&store).expect("readable"), contents);
     }
     let directory = tempfile::tempdir().expect("a directory");
     let other = rusqlite::Connection::open(directory.path().join(STORE)).expect("a database");
     other.execute_batch("CREATE TABLE theirs (x)").expect("writable");
     drop(other);
-    assert!(matches!(try_open(options(directory.path())), Err(OpenError::Foreign(_))));
+    assert!(matches!(try_open(options(directory.path())), Err(OpenLogError::Foreign(_))));
 }
 
 #[test]

@@ -5,14 +5,14 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use riverrun_log::{EventStore, Maintenance};
-use riverrun_log_sqlite::{OpenError, Options, STORE};
+use riverrun_log_sqlite::{OpenLogError, STORE, SqliteOptions};
 use support::*;
 
 /// A directory as a killed process leaves it, with four events in session `s`. The write-ahead file is large enough
 /// to hold them all: no checkpoint moves them into the store while the files are copied.
 fn killed() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
-    let log = open_with(Options { wal_bytes: 4 << 20, ..options(directory.path()) });
+    let log = open_with(SqliteOptions { wal_bytes: 4 << 20, ..options(directory.path()) });
     let epoch = own(&*log);
     let session = create(&*log, "s");
     (0..4).for_each(|_| append(&*log, &session, epoch, 1));
@@ -45,11 +45,11 @@ fn an_accepted_loss_is_another_history_and_keeps_what_was_found() {
     file.set_len(20_000).expect("cut");
     let refused = try_open(options(directory.path())).err().expect("commits are missing");
     assert!(
-        matches!(&refused, OpenError::Damaged { path, .. } if *path == wal(directory.path())),
+        matches!(&refused, OpenLogError::Damaged { path, .. } if *path == wal(directory.path())),
         "{refused}"
     );
     assert_eq!(refused.exit_code(), 9);
-    let log = open_with(Options { accept_loss: true, ..options(directory.path()) });
+    let log = open_with(SqliteOptions { accept_loss: true, ..options(directory.path()) });
     assert!(log.lost().is_some_and(|what| what.contains("20000 bytes")), "{:?}", log.lost());
     let left = log.head(&key("s")).wait().expect("readable");
     assert!(left.is_none_or(|head| head.incarnation != before && head.last < seq(4)), "{left:?} {before}");
@@ -67,8 +67,8 @@ fn an_accepted_loss_is_another_history_and_keeps_what_was_found() {
 fn a_lost_store_can_be_begun_anew() {
     let directory = killed();
     std::fs::remove_file(directory.path().join(STORE)).expect("there");
-    assert!(matches!(try_open(options(directory.path())), Err(OpenError::Damaged { .. })));
-    let log = open_with(Options { accept_loss: true, ..options(directory.path()) });
+    assert!(matches!(try_open(options(directory.path())), Err(OpenLogError::Damaged { .. })));
+    let log = open_with(SqliteOptions { accept_loss: true, ..options(directory.path()) });
     assert_eq!(log.head(&key("s")).wait(), Ok(None));
     drop(log);
     assert_eq!(open(directory.path()).lost(), None);
@@ -77,7 +77,7 @@ fn a_lost_store_can_be_begun_anew() {
 #[test]
 fn nothing_is_accepted_where_nothing_is_lost() {
     let directory = killed();
-    let log = open_with(Options { accept_loss: true, ..options(directory.path()) });
+    let log = open_with(SqliteOptions { accept_loss: true, ..options(directory.path()) });
     assert_eq!((log.lost(), read(&*log, &key("s"))), (None, Ok(4)));
 }
 
@@ -137,6 +137,6 @@ fn a_write_ahead_file_that_grew_is_held_to_its_new_length() {
     let file = std::fs::OpenOptions::new().write(true).open(wal(copy.path())).expect("there");
     for length in [grown - 1, grown - 4096, made, 0] {
         file.set_len(length).expect("cut");
-        assert!(matches!(try_open(options(copy.path())), Err(OpenError::Damaged { .. })), "{length}");
+        assert!(matches!(try_open(options(copy.path())), Err(OpenLogError::Damaged { .. })), "{length}");
     }
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use riverrun_event::Sequence;
 use riverrun_log::{Catalogue, EventStore, Maintenance};
-use riverrun_log_sqlite::Options;
+use riverrun_log_sqlite::SqliteOptions;
 use support::*;
 
 /// A log that packs all the time.
-fn busy(directory: &std::path::Path) -> Options {
-    Options { live_bytes: 16 << 10, ..options(directory) }
+fn busy(directory: &std::path::Path) -> SqliteOptions {
+    SqliteOptions { live_bytes: 16 << 10, ..options(directory) }
 }
 
 #[test]

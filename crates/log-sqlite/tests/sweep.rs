@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use riverrun_log::{EventStore, Maintenance, Random, SeededRandom};
-use riverrun_log_sqlite::{OpenError, Options, STORE};
+use riverrun_log_sqlite::{OpenLogError, STORE, SqliteOptions};
 use support::*;
 
 const SESSIONS: [(&str, u64); 3] = [("live", 3), ("packed", 3), ("both", 5)];
@@ -57,7 +57,7 @@ fn folder() -> tempfile::TempDir {
 fn sample(checkpointed: bool) -> Files {
     let directory = folder();
     // Large enough that nothing is copied before its time.
-    let log = open_with(Options { wal_bytes: WAL, ..options(directory.path()) });
+    let log = open_with(SqliteOptions { wal_bytes: WAL, ..options(directory.path()) });
     let epoch = own(&*log);
     for (name, _) in SESSIONS {
         let key = create(&*log, name);
@@ -88,14 +88,14 @@ struct Outcome {
 fn look(files: &Files) -> Outcome {
     let directory = folder();
     files.write(directory.path());
-    let Ok(log) = try_open(Options { wal_bytes: WAL, ..options(directory.path()) }) else {
+    let Ok(log) = try_open(SqliteOptions { wal_bytes: WAL, ..options(directory.path()) }) else {
         return Outcome { is_told: true, ..Outcome::default() };
     };
     let mut outcome = Outcome { is_told: log.recovered().is_some(), ..Outcome::default() };
     for (name, count) in SESSIONS {
         match read(&log, &key(name)) {
             Ok(found) if found == count => {}
-            Err(riverrun_log::Error::Corrupt { .. } | riverrun_log::Error::Failed(_)) => {}
+            Err(riverrun_log::LogError::Corrupt { .. } | riverrun_log::LogError::Failed(_)) => {}
             Ok(_) | Err(_) => outcome.short.push(name),
         }
     }
@@ -222,15 +222,15 @@ fn shorten(name: &str, sound: &Files) {
 }
 
 fn refuse(directory: &Path, path: &Path, how: &str) {
-    match try_open(Options { wal_bytes: WAL, ..options(directory) }) {
-        Err(OpenError::Damaged { path: named, .. }) => assert_eq!(named, path, "{how}"),
+    match try_open(SqliteOptions { wal_bytes: WAL, ..options(directory) }) {
+        Err(OpenLogError::Damaged { path: named, .. }) => assert_eq!(named, path, "{how}"),
         Err(error) => panic!("{how}: {error}"),
         Ok(_) => panic!("{how}: opened"),
     }
 }
 
 #[test]
-fn every_shorter_write_ahead_file_of_a_killed_log_is_told() {
+fn every_truncated_write_ahead_file_of_a_killed_log_is_reported() {
     // Opened a second time, because making the tables takes most of a first write-ahead file.
     let directory = folder();
     sample(true).write(directory.path());
@@ -243,12 +243,12 @@ fn every_shorter_write_ahead_file_of_a_killed_log_is_told() {
 }
 
 #[test]
-fn every_shorter_store_of_a_killed_log_is_told() {
+fn every_truncated_store_of_a_killed_log_is_reported() {
     shorten(STORE, &sample(false));
 }
 
 #[test]
-fn every_shorter_store_of_a_closed_log_is_told() {
+fn every_truncated_store_of_a_closed_log_is_reported() {
     shorten(STORE, &sample(true));
 }
 
@@ -272,7 +272,7 @@ fn end_of_commits(wal: &[u8]) -> usize {
 /// Zeros in place of what was synced, in a file of full length. What the witness has is told; what was committed after
 /// it was last written may be taken for a commit that was never synced, and is then gone as a whole.
 #[test]
-fn zeros_in_place_of_commits_that_the_witness_has_are_told() {
+fn zeros_in_place_of_marked_commits_are_reported() {
     let sound = sample(false);
     let wal = sound.wal.as_ref().expect("killed");
     let used = end_of_commits(wal);
@@ -303,7 +303,7 @@ fn a_shorter_witness_keeps_nothing_from_opening() {
 }
 
 #[test]
-fn without_a_witness_a_lost_write_ahead_file_is_still_told() {
+fn without_a_mark_a_lost_write_ahead_file_is_still_reported() {
     for wal in [None, Some(Vec::new()), Some(vec![0; WAL as usize])] {
         let lost = Files { wal, witness: Vec::new(), ..sample(false) };
         let directory = folder();

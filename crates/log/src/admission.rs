@@ -3,11 +3,11 @@
 use riverrun_event::Sequence;
 
 use crate::seeded::{self, Bug};
-use crate::{Append, Chunk, Epoch, Error, ProducerStamp, ProducerState, SessionHead};
+use crate::{Append, AppendStamp, Chunk, Epoch, LogError, ProducerState, SessionHead};
 
-/// What an append is compared with.
+/// The state that an append is checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing<'a> {
+pub struct AdmissionState<'a> {
     /// The shard's newest epoch.
     pub epoch: Epoch,
     /// The end of the session's log.
@@ -28,31 +28,31 @@ pub enum Admission {
 /// `stored` looks up the committed chunk that begins at a place; it is asked only about places up to the head.
 pub fn admit(
     append: &Append,
-    standing: Standing<'_>,
-    stored: impl FnOnce(Sequence) -> Result<Option<Chunk>, Error>,
-) -> Result<Admission, Error> {
+    standing: AdmissionState<'_>,
+    stored: impl FnOnce(Sequence) -> Result<Option<Chunk>, LogError>,
+) -> Result<Admission, LogError> {
     if append.epoch != standing.epoch && !seeded::is_on(Bug::NoEpochCheck) {
-        return Err(Error::Fenced { used: append.epoch, current: standing.epoch });
+        return Err(LogError::Fenced { used: append.epoch, current: standing.epoch });
     }
     let (first, head) = (append.chunk.first(), standing.head);
     // What was built for a session that was deleted must not go into the next one with its id.
     if append.incarnation.is_some_and(|meant| meant != head.incarnation) {
-        return Err(Error::NoSession(append.key.session.clone()));
+        return Err(LogError::NoSession(append.key.session.clone()));
     }
     if first <= head.last {
         if stored(first)?.is_some_and(|chunk| chunk == append.chunk) {
             return Ok(Admission::Duplicate);
         }
         if head.last == Sequence::MAX {
-            return Err(Error::SequenceExhausted(append.key.session.clone()));
+            return Err(LogError::SequenceExhausted(append.key.session.clone()));
         }
         if !seeded::is_on(Bug::NoCasOnFirst) {
-            return Err(Error::Conflict { first, head: head.last });
+            return Err(LogError::Conflict { first, head: head.last });
         }
     }
     let follows = head.last.next() == Some(first) && append.chunk.previous() == head.link;
     if !follows && !seeded::is_on(Bug::NoCasOnFirst) {
-        return Err(Error::Conflict { first, head: head.last });
+        return Err(LogError::Conflict { first, head: head.last });
     }
     if let Some(stamp) = &append.producer {
         admit_producer(stamp, standing.producer)?;
@@ -61,16 +61,16 @@ pub fn admit(
 }
 
 /// A producer's stamps are dense in each epoch, from 0, and epochs only rise.
-pub fn admit_producer(stamp: &ProducerStamp, newest: Option<ProducerState>) -> Result<(), Error> {
+pub fn admit_producer(stamp: &AppendStamp, newest: Option<ProducerState>) -> Result<(), LogError> {
     let expected = match newest {
         Some(state) if stamp.epoch < state.epoch => {
             let (producer, current) = (stamp.id.clone(), state.epoch);
-            return Err(Error::ProducerStale { producer, used: stamp.epoch, current });
+            return Err(LogError::ProducerStale { producer, used: stamp.epoch, current });
         }
         Some(state) if stamp.epoch == state.epoch => {
             if stamp.sequence <= state.sequence {
                 let (producer, sequence) = (stamp.id.clone(), stamp.sequence);
-                return Err(Error::ProducerDuplicate { producer, sequence, last: state });
+                return Err(LogError::ProducerDuplicate { producer, sequence, last: state });
             }
             state.sequence + 1
         }
@@ -79,6 +79,6 @@ pub fn admit_producer(stamp: &ProducerStamp, newest: Option<ProducerState>) -> R
     if stamp.sequence == expected {
         Ok(())
     } else {
-        Err(Error::ProducerGap { producer: stamp.id.clone(), found: stamp.sequence, expected })
+        Err(LogError::ProducerGap { producer: stamp.id.clone(), found: stamp.sequence, expected })
     }
 }

@@ -16,7 +16,7 @@ pub struct Append {
     /// The events.
     pub chunk: Chunk,
     /// The producer's stamp, which makes the append idempotent.
-    pub producer: Option<ProducerStamp>,
+    pub producer: Option<AppendStamp>,
     /// What changes in the catalogue.
     pub facts: Vec<Fact>,
     /// What becomes of commands.
@@ -56,7 +56,7 @@ pub enum Urgency {
 
 /// A producer's name for its append. The same stamp is stored once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProducerStamp {
+pub struct AppendStamp {
     /// The producer.
     pub id: ProducerId,
     /// Raised by a producer that starts anew; older epochs are refused.
@@ -80,7 +80,7 @@ pub struct ProducerState {
 
 /// A durable append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
+pub struct DurableAppend {
     /// The first event.
     pub first: Sequence,
     /// The last event.
@@ -91,7 +91,7 @@ pub struct Appended {
     pub duplicate: bool,
 }
 
-/// What a listener is told: a chunk that is durable now.
+/// A listener's notification: a chunk that is durable now.
 #[derive(Debug, Clone)]
 pub struct Committed {
     /// The session.

@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 /// `blob_` and 64 lower-case hex digits: the SHA-256 of the contents. Never a path.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BlobRef([u8; 32]);
+pub struct BlobId([u8; 32]);
 
-impl BlobRef {
+impl BlobId {
     /// The name of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -48,14 +48,14 @@ const fn hex_digit(digit: u8) -> Option<u8> {
     }
 }
 
-impl fmt::Display for BlobRef {
+impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("blob_")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for BlobRef {
+impl fmt::Debug for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -76,7 +76,7 @@ pub struct NewBlob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobInfo {
     /// Its name.
-    pub reference: BlobRef,
+    pub reference: BlobId,
     /// That of the first put.
     pub media_type: String,
     /// Its bytes.
@@ -85,7 +85,7 @@ pub struct BlobInfo {
 
 /// A blob with its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blob {
+pub struct BlobContent {
     /// What is known of it.
     pub info: BlobInfo,
     /// Its content.
@@ -112,7 +112,7 @@ pub struct SnapshotFound {
 
 /// A finished turn, stored once. The bytes are opaque to the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedTurn {
+pub struct SealedTurnRecord {
     /// The turn.
     pub turn: TurnId,
     /// Its root task.

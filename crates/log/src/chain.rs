@@ -20,7 +20,7 @@ pub struct Chain {
 
 impl Chain {
     /// Moves past `chunk`, or says why it is not the one that follows.
-    /// On a defect the walk goes on behind the chunk, so that one defect is told once.
+    /// On a defect the walk continues after the chunk, so that one defect is reported once.
     pub fn step(&mut self, chunk: &Chunk) -> Result<(), String> {
         let (expected, link) = (self.last.next(), self.link);
         self.last = chunk.last();

@@ -22,7 +22,7 @@ use bytes::{BufMut, Bytes};
 use riverrun_event::Sequence;
 use sha2::{Digest, Sha256};
 
-use crate::Timestamp;
+use crate::UnixMillis;
 use crate::seeded::{self, Bug};
 use crate::varint;
 
@@ -138,10 +138,10 @@ impl Chunk {
     }
 
     /// The base time: when the owner built the chunk.
-    pub fn time(&self) -> Timestamp {
+    pub fn time(&self) -> UnixMillis {
         let mut millis = [0; 8];
         millis[..6].copy_from_slice(&self.bytes[TIME]);
-        Timestamp::from_millis(u64::from_le_bytes(millis))
+        UnixMillis::from_millis(u64::from_le_bytes(millis))
     }
 
     /// The link of the chunk before this one.
@@ -255,12 +255,12 @@ pub struct ChunkBuilder {
 
 impl ChunkBuilder {
     /// A chunk that begins with the event `first`, behind the chunk with the hash `previous`.
-    pub fn new(first: Sequence, previous: Link, time: Timestamp) -> Self {
+    pub fn new(first: Sequence, previous: Link, time: UnixMillis) -> Self {
         Self::with_room(first, previous, time, 0)
     }
 
     /// With room for so many bytes of records and their lengths.
-    pub fn with_room(first: Sequence, previous: Link, time: Timestamp, room: usize) -> Self {
+    pub fn with_room(first: Sequence, previous: Link, time: UnixMillis, room: usize) -> Self {
         let mut bytes = Vec::with_capacity(TIME.end + 9 + room);
         bytes.put_u8(FORMAT);
         bytes.put_u32_le(0);
@@ -308,13 +308,13 @@ impl ChunkBuilder {
         }
         let Self { first, count, mut bytes, mut records } = self;
         first.plus(u64::from(count) - 1)?;
-        let mut told = Vec::with_capacity(5);
-        varint::write(&mut told, u64::from(count));
-        let place = records - 1;
-        records = place + told.len();
-        match told.as_slice() {
-            [only] => bytes[place] = *only,
-            longer => drop(bytes.splice(place..=place, longer.iter().copied())),
+        let mut length = Vec::with_capacity(5);
+        varint::write(&mut length, u64::from(count));
+        let at = records - 1;
+        records = at + length.len();
+        match length.as_slice() {
+            [only] => bytes[at] = *only,
+            longer => drop(bytes.splice(at..=at, longer.iter().copied())),
         }
         if bytes.len() > MAX_CHUNK_BYTES {
             return None;

@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970 UTC. Informative only: order comes from sequences, fences from epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Timestamp(u64);
+pub struct UnixMillis(u64);
 
-impl Timestamp {
+impl UnixMillis {
     /// The latest time that can be stored: 48 bits of milliseconds, past the year 10,000.
-    pub const MAX: Timestamp = Timestamp((1 << 48) - 1);
+    pub const MAX: UnixMillis = UnixMillis((1 << 48) - 1);
 
-    /// Later times than [`Timestamp::MAX`] become it: a mad clock must not stop a log.
+    /// Later times than [`UnixMillis::MAX`] become it: a mad clock must not stop a log.
     pub const fn from_millis(millis: u64) -> Self {
         if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
     }
@@ -28,7 +28,7 @@ impl Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
+impl fmt::Display for UnixMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ms", self.0)
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Timestamp {
 /// The source of time. Tests have their own.
 pub trait Clock: Send + Sync + 'static {
     /// The present time.
-    fn now(&self) -> Timestamp;
+    fn now(&self) -> UnixMillis;
 }
 
 /// The source of randomness. Tests have their own.
@@ -51,19 +51,19 @@ pub trait Random: Send + Sync + 'static {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
+    fn now(&self) -> UnixMillis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        UnixMillis::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
-/// A clock that stands still until told otherwise, for tests and simulation.
+/// A clock that moves only when it is set, for tests and simulation.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
     /// A clock that shows this time.
-    pub fn at(now: Timestamp) -> Self {
+    pub fn at(now: UnixMillis) -> Self {
         Self(AtomicU64::new(now.millis()))
     }
 
@@ -74,8 +74,8 @@ impl ManualClock {
 }
 
 impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    fn now(&self) -> UnixMillis {
+        UnixMillis::from_millis(self.0.load(Ordering::SeqCst))
     }
 }
 

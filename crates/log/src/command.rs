@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use riverrun_event::{CommandId, TenantId};
 
-use crate::{SessionKey, Timestamp};
+use crate::{SessionKey, UnixMillis};
 
 /// SHA-256 of a request, so that a key that is used again with another body is noticed.
 pub type Digest = [u8; 32];
@@ -22,12 +22,12 @@ pub struct NewCommand {
     /// The command itself; opaque here.
     pub body: Bytes,
     /// When it came.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
 }
 
 /// A stored command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct StoredCommand {
     /// Commands of a log in the order they were enqueued.
     pub number: u64,
     /// What was asked.
@@ -57,7 +57,7 @@ pub enum CommandState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enqueued {
     /// The command that is stored.
-    pub command: Command,
+    pub command: StoredCommand,
     /// False if the idempotency key was used before; compare the digest.
     pub new: bool,
 }
@@ -91,9 +91,9 @@ pub struct IdempotencyRecord {
     /// The answer; opaque here.
     pub response: Bytes,
     /// When the request was answered.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
     /// After this time the engine may forget it.
-    pub expires_at: Timestamp,
+    pub expires_at: UnixMillis,
 }
 
 /// The answer to storing one: the first record with this scope wins.

@@ -2,11 +2,11 @@
 
 use riverrun_event::{CommandId, ErrorCode, OwnerId, ProducerId, Sequence, SessionId};
 
-use crate::{Epoch, ProducerState, Timestamp};
+use crate::{Epoch, ProducerState, UnixMillis};
 
-/// Why a call on a log failed. [`Error::has_no_side_effects`] says after which of them nothing was stored.
+/// Why a call on a log failed. [`LogError::has_no_side_effects`] says after which of them nothing was stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum LogError {
     /// There is no session with this key.
     #[error("session `{0}` not found")]
     NoSession(SessionId),
@@ -32,7 +32,7 @@ pub enum Error {
         /// The owner that holds it.
         owner: OwnerId,
         /// When it expires unless it is renewed.
-        expires: Timestamp,
+        expires: UnixMillis,
     },
     /// The chunk does not begin behind the head.
     #[error("append at {first} does not follow the head {head}")]
@@ -130,7 +130,7 @@ pub enum Error {
     #[error("the store failed: {0}")]
     Failed(String),
     /// The connection to the store broke while this append was being committed: it is stored as a whole or not at all.
-    /// The same append again decides: it is a duplicate, is stored now, or answers [`Error::Conflict`].
+    /// The same append again decides: it is a duplicate, is stored now, or answers [`LogError::Conflict`].
     #[error("whether the append was stored is not known: {0}")]
     OutcomeUnknown(String),
     /// The engine was closed.
@@ -138,29 +138,31 @@ pub enum Error {
     Closed,
 }
 
-impl Error {
+impl LogError {
     /// The stable code of the error.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Error::NoSession(_) | Error::NotFound { .. } => ErrorCode::NotFound,
-            Error::Fenced { .. } | Error::LeaseHeld { .. } | Error::Conflict { .. } => ErrorCode::NotOwner,
-            Error::SequenceExhausted(_) => ErrorCode::SequenceExhausted,
-            Error::ProducerStale { .. } => ErrorCode::ProducerStale,
-            Error::ProducerGap { .. } => ErrorCode::ProducerGap,
-            Error::ProducerDuplicate { .. } | Error::CommandExists(_) => ErrorCode::IdempotencyMismatch,
-            Error::IdempotencyExists(_) => ErrorCode::IdempotencyInFlight,
-            Error::Retired { .. } => ErrorCode::Expired,
-            Error::Corrupt { .. } => ErrorCode::LogCorrupt,
-            Error::Immutable { .. } => ErrorCode::SessionExists,
-            Error::Invalid { .. } => ErrorCode::InvalidRequest,
-            Error::Quota { .. } => ErrorCode::QuotaExceeded,
-            Error::Full => ErrorCode::StorageFull,
-            Error::Failed(_) | Error::OutcomeUnknown(_) => ErrorCode::StorageFailed,
-            Error::Closed => ErrorCode::Draining,
+            LogError::NoSession(_) | LogError::NotFound { .. } => ErrorCode::NotFound,
+            LogError::Fenced { .. } | LogError::LeaseHeld { .. } | LogError::Conflict { .. } => {
+                ErrorCode::NotOwner
+            }
+            LogError::SequenceExhausted(_) => ErrorCode::SequenceExhausted,
+            LogError::ProducerStale { .. } => ErrorCode::ProducerStale,
+            LogError::ProducerGap { .. } => ErrorCode::ProducerGap,
+            LogError::ProducerDuplicate { .. } | LogError::CommandExists(_) => ErrorCode::IdempotencyMismatch,
+            LogError::IdempotencyExists(_) => ErrorCode::IdempotencyInFlight,
+            LogError::Retired { .. } => ErrorCode::Expired,
+            LogError::Corrupt { .. } => ErrorCode::LogCorrupt,
+            LogError::Immutable { .. } => ErrorCode::SessionExists,
+            LogError::Invalid { .. } => ErrorCode::InvalidRequest,
+            LogError::Quota { .. } => ErrorCode::QuotaExceeded,
+            LogError::Full => ErrorCode::StorageFull,
+            LogError::Failed(_) | LogError::OutcomeUnknown(_) => ErrorCode::StorageFailed,
+            LogError::Closed => ErrorCode::Draining,
         }
     }
 
-    /// True if the same call may succeed later, unchanged. After [`Error::OutcomeUnknown`] it must be the same append,
+    /// True if the same call may succeed later, unchanged. After [`LogError::OutcomeUnknown`] it must be the same append,
     /// byte for byte.
     pub const fn is_retryable(&self) -> bool {
         self.code().is_retryable()
@@ -168,6 +170,6 @@ impl Error {
 
     /// True if nothing was stored.
     pub const fn has_no_side_effects(&self) -> bool {
-        !matches!(self, Error::Failed(_) | Error::OutcomeUnknown(_) | Error::Closed)
+        !matches!(self, LogError::Failed(_) | LogError::OutcomeUnknown(_) | LogError::Closed)
     }
 }

@@ -5,15 +5,15 @@
 use bytes::Bytes;
 use riverrun_event::{ActionId, Sequence, SessionId, TaskId, TenantId, ThreadId, TurnId};
 
-use crate::{BlobRef, PageRequest, SessionKey, Timestamp};
+use crate::{BlobId, PageRequest, SessionKey, UnixMillis};
 
 /// One change of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
     /// The catalogue's entry of the session changes.
     Session(SessionChange),
-    /// The newest word on a turn or an action. With the other facts of its append it says how the session stands.
-    Told(Told),
+    /// The newest status of a turn or an action. Together with the open work it decides the session's status.
+    Status(StatusUpdate),
     /// The task is halted, or goes on. If it is the outermost of a turn at work, the turn is too, and the session's
     /// standing is weighed anew.
     Halted {
@@ -31,14 +31,14 @@ pub enum Fact {
         /// The decision; opaque here.
         resolution: Bytes,
         /// When it was decided.
-        resolved_at: Timestamp,
+        resolved_at: UnixMillis,
     },
     /// Replaces what is known of the turn, but for its first event.
     Turn(TurnFact),
     /// Says where a task lives. The first word on a task of a session stays.
     Task(TaskFact),
     /// The session refers to this blob, which therefore lives as long as the session.
-    Blob(BlobRef),
+    Blob(BlobId),
 }
 
 /// A change of a session's catalogue entry: None keeps what is there.
@@ -56,13 +56,13 @@ pub struct SessionChange {
     pub metadata: Option<String>,
 }
 
-/// What an event says of its session, without the rest of the log.
+/// The status that one event gives its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StatusUpdate {
     /// The status that the event names.
     pub status: String,
     /// Terminal if it is the end of a turn.
-    pub progress: Progress,
+    pub progress: WorkProgress,
 }
 
 /// What is open in a session.
@@ -84,14 +84,14 @@ pub const HALTED: &str = "paused";
 impl OpenWork {
     /// The session's status: as it was told, unless somebody must decide, another turn is at work, or what is halted
     /// is all that is left. The fold weighs the same.
-    pub fn weigh(self, told: &Told) -> &str {
+    pub fn weigh(self, update: &StatusUpdate) -> &str {
         if self.waits {
             return "waiting_permission";
         }
-        match (self.works, self.is_halted, told.progress) {
-            (true, true, _) | (true, false, Progress::Terminal) => AT_WORK,
+        match (self.works, self.is_halted, update.progress) {
+            (true, true, _) | (true, false, WorkProgress::Terminal) => AT_WORK,
             (false, true, _) => HALTED,
-            (true, false, Progress::Open) | (false, false, _) => &told.status,
+            (true, false, WorkProgress::Open) | (false, false, _) => &update.status,
         }
     }
 }
@@ -110,9 +110,9 @@ pub struct NewAction {
     /// The request; opaque here.
     pub body: Bytes,
     /// When it was required.
-    pub opened_at: Timestamp,
+    pub opened_at: UnixMillis,
     /// When nobody can decide it any more.
-    pub expires_at: Option<Timestamp>,
+    pub expires_at: Option<UnixMillis>,
 }
 
 /// An action in the catalogue.
@@ -132,7 +132,7 @@ pub struct Resolution {
     /// The decision; opaque here.
     pub body: Bytes,
     /// When it was decided.
-    pub resolved_at: Timestamp,
+    pub resolved_at: UnixMillis,
 }
 
 /// Which unresolved actions of a tenant, oldest first.
@@ -156,14 +156,14 @@ pub struct TurnFact {
     /// Its status.
     pub status: String,
     /// Whether it has ended.
-    pub progress: Progress,
+    pub progress: WorkProgress,
     /// The turn's first event.
     pub first: Sequence,
 }
 
 /// Whether a terminal event came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum WorkProgress {
     /// It has not ended.
     Open,
     /// It has ended, and never changes again.

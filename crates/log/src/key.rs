@@ -2,7 +2,7 @@
 
 use riverrun_event::{CredentialId, KeyId, TenantId};
 
-use crate::Timestamp;
+use crate::UnixMillis;
 
 /// A key as stored: its hash, never the secret. Scopes are opaque texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub struct ApiKey {
     /// A name for people.
     pub label: String,
     /// When it was made.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
     /// When it expires, if it does.
-    pub expires_at: Option<Timestamp>,
+    pub expires_at: Option<UnixMillis>,
     /// When it was revoked, if it was.
-    pub revoked_at: Option<Timestamp>,
+    pub revoked_at: Option<UnixMillis>,
     /// When it was used last, about.
-    pub last_used_at: Option<Timestamp>,
+    pub last_used_at: Option<UnixMillis>,
 }
 
 /// A further secret of a key, with bounds of its own: a browser credential, or the secret before a rotation.
@@ -41,9 +41,9 @@ pub struct Credential {
     /// What it allows, as an opaque text.
     pub grant: String,
     /// When it was made.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
     /// When it expires.
-    pub expires_at: Timestamp,
+    pub expires_at: UnixMillis,
     /// When it was revoked, if it was.
-    pub revoked_at: Option<Timestamp>,
+    pub revoked_at: Option<UnixMillis>,
 }

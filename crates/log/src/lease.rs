@@ -4,7 +4,7 @@ use std::fmt;
 
 use riverrun_event::OwnerId;
 
-use crate::{SessionKey, Timestamp};
+use crate::{SessionKey, UnixMillis};
 
 /// A part of the sessions of a store that is leased as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -53,7 +53,7 @@ pub struct Lease {
     /// Who holds it.
     pub owner: OwnerId,
     /// When another owner may take the shard, by the engine's clock.
-    pub expires: Timestamp,
+    pub expires: UnixMillis,
 }
 
 /// A shard as the engine sees it.

@@ -47,19 +47,19 @@ mod ticket;
 mod upkeep;
 pub mod varint;
 
-pub use admission::{Admission, Standing, admit, admit_producer};
-pub use append::{Append, Appended, Committed, Listener, ProducerStamp, ProducerState, Urgency};
-pub use blob::{Blob, BlobInfo, BlobRef, NewBlob, SealedTurn, Snapshot, SnapshotFound};
+pub use admission::{Admission, AdmissionState, admit, admit_producer};
+pub use append::{Append, AppendStamp, Committed, DurableAppend, Listener, ProducerState, Urgency};
+pub use blob::{BlobContent, BlobId, BlobInfo, NewBlob, SealedTurnRecord, Snapshot, SnapshotFound};
 pub use chain::Chain;
 pub use chunk::{Chunk, ChunkBuilder, ChunkError, Link, MAX_CHUNK_BYTES, Records};
-pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, Timestamp};
+pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, UnixMillis};
 pub use command::{
-    Command, CommandChange, CommandState, Digest, Enqueued, IdempotencyRecord, NewCommand, Remembered,
+    CommandChange, CommandState, Digest, Enqueued, IdempotencyRecord, NewCommand, Remembered, StoredCommand,
 };
-pub use error::Error;
+pub use error::LogError;
 pub use fact::{
-    AT_WORK, ActionQuery, ActionRecord, Fact, HALTED, NewAction, OpenWork, Progress, Resolution,
-    SessionChange, TaskFact, TaskRecord, Told, TurnFact, TurnRecord,
+    AT_WORK, ActionQuery, ActionRecord, Fact, HALTED, NewAction, OpenWork, Resolution, SessionChange,
+    StatusUpdate, TaskFact, TaskRecord, TurnFact, TurnRecord, WorkProgress,
 };
 pub use key::{ApiKey, Credential};
 pub use lease::{Epoch, Lease, Shard, ShardState, WorkScope};
@@ -69,9 +69,9 @@ pub use log::{
 pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
 pub use remote_change::{RemoteChange, RemoteListener};
 pub use session::{
-    Created, MOST_DELETIONS, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery,
-    SessionRecord,
+    Created, ListPage, MOST_DELETIONS, PageRequest, SessionHead, SessionKey, SessionQuery, SessionRecord,
+    SessionSpec,
 };
-pub use share::Share;
-pub use ticket::{Promise, Ticket};
-pub use upkeep::{Defect, Expired, ExpiredQuery, Health, Sealed, Stats, Verification};
+pub use share::ShareRecord;
+pub use ticket::{LogTicket, Promise};
+pub use upkeep::{Defect, Expired, ExpiredQuery, LogHealth, Sealed, Stats, Verification};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use riverrun_event::TenantId;
 
 use crate::seeded::{self, Bug};
-use crate::{Error, Urgency};
+use crate::{LogError, Urgency};
 
 /// Beyond its quota a tenant may still end what it began: cancels, decisions and terminal events fit in here.
 pub const QUOTA_RESERVE: u64 = 1 << 20;
@@ -53,17 +53,17 @@ impl Usage {
     }
 
     /// Whether one more session may be made.
-    pub fn admit_session(&self, quota: StorageQuota) -> Result<(), Error> {
+    pub fn admit_session(&self, quota: StorageQuota) -> Result<(), LogError> {
         match quota.sessions {
             Some(limit) if self.sessions >= limit => {
-                Err(Error::Quota { quota: "sessions", limit, used: self.sessions })
+                Err(LogError::Quota { quota: "sessions", limit, used: self.sessions })
             }
             Some(_) | None => Ok(()),
         }
     }
 
     /// Whether so many more bytes may be stored.
-    pub fn admit_bytes(&self, quota: StorageQuota, bytes: u64, urgency: Urgency) -> Result<(), Error> {
+    pub fn admit_bytes(&self, quota: StorageQuota, bytes: u64, urgency: Urgency) -> Result<(), LogError> {
         let Some(limit) = quota.stored_bytes else { return Ok(()) };
         let reserve = match urgency {
             Urgency::Normal => 0,
@@ -74,7 +74,7 @@ impl Usage {
         {
             return Ok(());
         }
-        Err(Error::Quota { quota: "stored_bytes", limit, used })
+        Err(LogError::Quota { quota: "stored_bytes", limit, used })
     }
 
     /// Adds what changed. A count never goes below zero.

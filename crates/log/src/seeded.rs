@@ -71,8 +71,8 @@ bugs! {
     CutIsComplete = "cut-is-complete";
     /// What a failed model call showed stays when it is tried again.
     KeepCutText = "keep-cut-text";
-    /// What was said to a turn and not read is dropped at its end.
-    ForgetSaid = "forget-said";
+    /// Steering input that a turn did not read is dropped at its end.
+    ForgetSteering = "forget-said";
     /// A sub-agent's numbers are taken as the parent's own.
     KeepChildNumbers = "keep-child-numbers";
     /// Nobody's decision is ever late.

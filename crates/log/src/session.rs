@@ -2,7 +2,7 @@
 
 use riverrun_event::{Sequence, SessionId, TenantId};
 
-use crate::{Chunk, ChunkBuilder, Link, Timestamp};
+use crate::{Chunk, ChunkBuilder, Link, UnixMillis};
 
 /// Deletions of sessions that an engine remembers at most; the oldest go first.
 pub const MOST_DELETIONS: usize = 1_000_000;
@@ -45,12 +45,12 @@ pub struct SessionHead {
 
 impl SessionHead {
     /// Begins the chunk that follows. None if the log is exhausted.
-    pub fn next_chunk(&self, time: Timestamp) -> Option<ChunkBuilder> {
+    pub fn next_chunk(&self, time: UnixMillis) -> Option<ChunkBuilder> {
         Some(ChunkBuilder::new(self.last.next()?, self.link, time))
     }
 
     /// The same, with room for so many bytes of records.
-    pub fn next_chunk_with_room(&self, time: Timestamp, room: usize) -> Option<ChunkBuilder> {
+    pub fn next_chunk_with_room(&self, time: UnixMillis, room: usize) -> Option<ChunkBuilder> {
         Some(ChunkBuilder::with_room(self.last.next()?, self.link, time, room))
     }
 
@@ -61,9 +61,9 @@ impl SessionHead {
     }
 }
 
-/// What a session is made with. Texts are opaque to the log.
+/// The input of creating a session. Texts are opaque to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NewSession {
+pub struct SessionSpec {
     /// A name for people.
     pub title: Option<String>,
     /// The agent that acts first.
@@ -75,7 +75,7 @@ pub struct NewSession {
     /// A JSON object as text.
     pub metadata: Option<String>,
     /// When it was made.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
     /// The log begins behind this place: ZERO but for an imported part of a log, whose earlier events count as
     /// retired.
     pub start_after: Sequence,
@@ -106,9 +106,9 @@ pub struct SessionRecord {
     /// The metadata of its owner, as JSON.
     pub metadata: Option<String>,
     /// When it was made.
-    pub created_at: Timestamp,
+    pub created_at: UnixMillis,
     /// The base time of the last chunk, or the creation.
-    pub updated_at: Timestamp,
+    pub updated_at: UnixMillis,
     /// The end of its log.
     pub head: SessionHead,
 }
@@ -123,9 +123,9 @@ pub struct SessionQuery {
     /// Only sessions with this tag.
     pub tag: Option<String>,
     /// Inclusive.
-    pub updated_from: Option<Timestamp>,
+    pub updated_from: Option<UnixMillis>,
     /// Exclusive.
-    pub updated_before: Option<Timestamp>,
+    pub updated_before: Option<UnixMillis>,
     /// Which page.
     pub page: PageRequest,
 }
@@ -155,7 +155,7 @@ impl Default for PageRequest {
 
 /// Part of a listing, newest made first. That order never changes, so paging neither skips nor repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     /// The items.
     pub items: Vec<T>,
     /// The cursor of the next page; None on the last.

@@ -1,6 +1,6 @@
 //! A result that is not there yet.
 //!
-//! Engines answer every call with a [`Ticket`]: a future for async callers, a blocking `wait` for threads.
+//! Engines answer every call with a [`LogTicket`]: a future for async callers, a blocking `wait` for threads.
 //! There is no runtime behind it, so an engine may resolve it from any thread.
 
 use std::future::Future;
@@ -8,18 +8,18 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::Error;
+use crate::LogError;
 
 /// The answer to one call on a log. Dropping it does not undo the call.
 #[must_use = "the outcome of a call on the log is known only when its ticket resolves"]
-pub struct Ticket<T>(Inner<T>);
+pub struct LogTicket<T>(Inner<T>);
 
 enum Inner<T> {
-    Ready(Option<Result<T, Error>>),
+    Ready(Option<Result<T, LogError>>),
     Pending(Arc<Shared<T>>),
 }
 
-/// The engine's end of a ticket. Dropped unresolved, the ticket answers [`Error::Closed`].
+/// The engine's end of a ticket. Dropped unresolved, the ticket answers [`LogError::Closed`].
 pub struct Promise<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
@@ -28,7 +28,7 @@ struct Shared<T> {
 }
 
 struct Slot<T> {
-    value: Option<Result<T, Error>>,
+    value: Option<Result<T, LogError>>,
     waker: Option<Waker>,
     /// The waker is for a failure alone.
     only_failure: bool,
@@ -43,9 +43,9 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Ticket<T> {
+impl<T> LogTicket<T> {
     /// A ticket that is resolved already.
-    pub fn ready(result: Result<T, Error>) -> Self {
+    pub fn ready(result: Result<T, LogError>) -> Self {
         Self(Inner::Ready(Some(result)))
     }
 
@@ -72,7 +72,7 @@ impl<T> Ticket<T> {
 
     /// For who does not need to hear at once that all went well: ready when the call failed, and woken only then.
     pub fn poll_failed(&self, context: &mut Context<'_>) -> Poll<()> {
-        let is_failed = |value: &Option<Result<T, Error>>| matches!(value, Some(Err(_)));
+        let is_failed = |value: &Option<Result<T, LogError>>| matches!(value, Some(Err(_)));
         let (is_failed, slot) = match &self.0 {
             Inner::Ready(value) => (is_failed(value), None),
             Inner::Pending(shared) => {
@@ -94,9 +94,9 @@ impl<T> Ticket<T> {
     }
 
     /// Blocks the calling thread until the answer is there. Not for async code: await the ticket there.
-    pub fn wait(self) -> Result<T, Error> {
+    pub fn wait(self) -> Result<T, LogError> {
         match self.0 {
-            Inner::Ready(value) => value.unwrap_or(Err(Error::Closed)),
+            Inner::Ready(value) => value.unwrap_or(Err(LogError::Closed)),
             Inner::Pending(shared) => {
                 let mut slot = shared.lock();
                 loop {
@@ -113,11 +113,11 @@ impl<T> Ticket<T> {
 
 impl<T> Promise<T> {
     /// Gives the ticket its result and wakes who waits.
-    pub fn resolve(self, result: Result<T, Error>) {
+    pub fn resolve(self, result: Result<T, LogError>) {
         self.fill(result);
     }
 
-    fn fill(&self, result: Result<T, Error>) {
+    fn fill(&self, result: Result<T, LogError>) {
         let mut slot = self.0.lock();
         if slot.resolved {
             return;
@@ -139,16 +139,16 @@ impl<T> Promise<T> {
 
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        self.fill(Err(Error::Closed));
+        self.fill(Err(LogError::Closed));
     }
 }
 
-impl<T> Future for Ticket<T> {
-    type Output = Result<T, Error>;
+impl<T> Future for LogTicket<T> {
+    type Output = Result<T, LogError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            Inner::Ready(value) => Poll::Ready(value.take().unwrap_or(Err(Error::Closed))),
+            Inner::Ready(value) => Poll::Ready(value.take().unwrap_or(Err(LogError::Closed))),
             Inner::Pending(shared) => {
                 let mut slot = shared.lock();
                 if let Some(value) = slot.value.take() {
@@ -163,7 +163,7 @@ impl<T> Future for Ticket<T> {
 }
 
 // Nothing in a ticket is self-referential.
-impl<T> Unpin for Ticket<T> {}
+impl<T> Unpin for LogTicket<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_ticket_resolves_across_threads() {
-        let (promise, ticket) = Ticket::pending();
+        let (promise, ticket) = LogTicket::pending();
         let thread = std::thread::spawn(move || promise.resolve(Ok(7)));
         assert_eq!(ticket.wait(), Ok(7));
         assert!(thread.join().is_ok());
@@ -187,11 +187,11 @@ mod tests {
                 self.0.fetch_add(1, Ordering::SeqCst);
             }
         }
-        for (result, woken) in [(Ok(7), 0), (Err(Error::Full), 1)] {
+        for (result, woken) in [(Ok(7), 0), (Err(LogError::Full), 1)] {
             let count = Arc::new(Count::default());
             let waker = Waker::from(Arc::clone(&count));
             let mut context = Context::from_waker(&waker);
-            let (promise, ticket) = Ticket::<u8>::pending();
+            let (promise, ticket) = LogTicket::<u8>::pending();
             assert!(ticket.poll_failed(&mut context).is_pending() && !ticket.is_resolved());
             promise.resolve(result.clone());
             assert_eq!(count.0.load(Ordering::SeqCst), woken);
@@ -203,7 +203,7 @@ mod tests {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
-        let (promise, mut ticket) = Ticket::<u8>::pending();
+        let (promise, mut ticket) = LogTicket::<u8>::pending();
         assert!(ticket.poll_failed(&mut context).is_pending());
         assert!(Pin::new(&mut ticket).poll(&mut context).is_pending());
         promise.resolve(Ok(7));
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn an_abandoned_promise_answers_closed() {
-        let (promise, ticket) = Ticket::<u8>::pending();
+        let (promise, ticket) = LogTicket::<u8>::pending();
         drop(promise);
-        assert_eq!(ticket.wait(), Err(Error::Closed));
+        assert_eq!(ticket.wait(), Err(LogError::Closed));
     }
 }

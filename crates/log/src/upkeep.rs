@@ -1,8 +1,8 @@
-//! What keeping a log tells: sealing, checking, sizes, health.
+//! Upkeep of a log: sealing, checking, sizes, health.
 
 use riverrun_event::{Sequence, TenantId};
 
-use crate::{SessionKey, Timestamp};
+use crate::{SessionKey, UnixMillis};
 
 /// What sealing a range did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +66,7 @@ pub struct ExpiredQuery {
     /// None for all tenants.
     pub tenant: Option<TenantId>,
     /// Sessions whose last event is before this.
-    pub before: Timestamp,
+    pub before: UnixMillis,
     /// Most sessions of one answer.
     pub limit: usize,
 }
@@ -77,14 +77,14 @@ pub struct Expired {
     /// The session.
     pub key: SessionKey,
     /// When its last event was appended.
-    pub updated_at: Timestamp,
+    pub updated_at: UnixMillis,
     /// Events that can still be read.
     pub events: u64,
 }
 
 /// Whether a log takes appends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
+pub enum LogHealth {
     /// Appends are taken.
     Ready,
     /// Reads, deletes and reserved appends work; others answer `Full` until space is freed.

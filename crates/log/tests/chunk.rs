@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use riverrun_event::Sequence;
-use riverrun_log::{Chunk, ChunkBuilder, ChunkError, Link, Timestamp};
+use riverrun_log::{Chunk, ChunkBuilder, ChunkError, Link, UnixMillis};
 
 fn build(first: u64, link: [u8; 8], time: u64, records: &[Vec<u8>]) -> Option<Chunk> {
-    let mut builder = ChunkBuilder::new(Sequence::new(first)?, Link(link), Timestamp::from_millis(time));
+    let mut builder = ChunkBuilder::new(Sequence::new(first)?, Link(link), UnixMillis::from_millis(time));
     records.iter().for_each(|record| builder.push(record));
     builder.finish()
 }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 
-use crate::secret::Secret;
+use crate::secret::ProviderKey;
 use crate::stream::Decoder;
 use crate::{ModelError, ModelRequest};
 
@@ -18,7 +18,7 @@ pub(crate) trait Api: Send + Sync + 'static {
     /// What follows the base URL.
     fn path(request: &ModelRequest) -> Result<String, ModelError>;
 
-    fn key_header(key: &Secret) -> (HeaderName, String);
+    fn key_header(key: &ProviderKey) -> (HeaderName, String);
 
     fn headers(request: &ModelRequest, headers: &mut HeaderMap);
 
@@ -33,7 +33,7 @@ pub(crate) trait Api: Send + Sync + 'static {
     fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder>;
 }
 
-pub(crate) fn bearer(key: &Secret) -> (HeaderName, String) {
+pub(crate) fn bearer(key: &ProviderKey) -> (HeaderName, String) {
     (header::AUTHORIZATION, format!("Bearer {}", key.expose()))
 }
 

@@ -2,29 +2,29 @@
 
 use serde_json::Value;
 
-/// Where a request is wrong, and why.
+/// The location and the reason of an invalid request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {reason}")]
-pub struct Refusal {
-    pub place: String,
+#[error("{location}: {reason}")]
+pub struct RequestFlaw {
+    pub location: String,
     pub reason: String,
 }
 
-pub(crate) fn refuse<T>(place: &str, reason: &str) -> Result<T, Refusal> {
-    Err(Refusal { place: place.to_owned(), reason: reason.to_owned() })
+pub(crate) fn refuse<T>(location: &str, reason: &str) -> Result<T, RequestFlaw> {
+    Err(RequestFlaw { location: location.to_owned(), reason: reason.to_owned() })
 }
 
 /// Members that must be strings.
 pub(crate) fn strings<'a, const N: usize>(
-    place: &str,
+    location: &str,
     value: &'a Value,
     names: [&str; N],
-) -> Result<[&'a str; N], Refusal> {
+) -> Result<[&'a str; N], RequestFlaw> {
     let mut found = [""; N];
     for (slot, name) in found.iter_mut().zip(names) {
         match value[name].as_str() {
             Some(text) => *slot = text,
-            None => return refuse(place, &format!("`{name}` must be a string")),
+            None => return refuse(location, &format!("`{name}` must be a string")),
         }
     }
     Ok(found)

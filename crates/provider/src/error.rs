@@ -37,7 +37,7 @@ impl ModelError {
 
     /// The failure as the log and callers have it.
     pub fn info(&self) -> ErrorInfo {
-        let said = UpstreamError {
+        let upstream = UpstreamError {
             status: self.status.map(u32::from),
             code: self.code.clone(),
             param: self.param.clone(),
@@ -51,7 +51,7 @@ impl ModelError {
             category: Some(self.category.as_str().to_owned()),
             retryable: Some(self.category.is_retryable()),
             advice: None,
-            upstream: (said != UpstreamError::default()).then(|| Box::new(said)),
+            upstream: (upstream != UpstreamError::default()).then(|| Box::new(upstream)),
         }
     }
 }

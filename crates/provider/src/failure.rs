@@ -22,7 +22,7 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
         _ => None,
     });
     let code = exact.or(code);
-    let said = match (&error["message"], &body["error"]) {
+    let detail = match (&error["message"], &body["error"]) {
         (Value::String(text), _) => text.as_str(),
         (_, Value::String(text)) => text.as_str(),
         _ => "",
@@ -30,10 +30,10 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
     let words =
         format!("{} {}", code.as_deref().unwrap_or_default(), error["type"].as_str().unwrap_or_default());
     let status = status.or_else(|| error["code"].as_u64().and_then(|code| u16::try_from(code).ok()));
-    let category = by_words(&words, said).or(status.map(by_status)).unwrap_or(Category::Server);
+    let category = by_words(&words, detail).or(status.map(by_status)).unwrap_or(Category::Server);
     ModelError {
         category,
-        message: message(category, status, said),
+        message: message(category, status, detail),
         fault: None,
         code,
         status,
@@ -42,13 +42,13 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
     }
 }
 
-fn message(category: Category, status: Option<u16>, said: &str) -> String {
-    let said: String =
-        said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_MESSAGE_CHARS).collect();
+fn message(category: Category, status: Option<u16>, detail: &str) -> String {
+    let detail: String =
+        detail.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_MESSAGE_CHARS).collect();
     let status = status.map(|status| format!(" with HTTP {status}")).unwrap_or_default();
-    match said.trim() {
+    match detail.trim() {
         "" => format!("the service answered{status}: {}", category.as_str()),
-        said => format!("the service answered{status}: {said}"),
+        detail => format!("the service answered{status}: {detail}"),
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_errors_of_each_service_are_told_apart() {
+    fn the_errors_of_each_service_are_classified() {
         let openai = |message: &str, kind: &str, code: Value| json!({"error": {"message": message, "type": kind, "param": null, "code": code}});
         let invalid = "invalid_request_error";
         check(

@@ -43,13 +43,13 @@ mod stream;
 mod turns;
 
 pub use accept::accepts_file;
-pub use check::Refusal;
+pub use check::RequestFlaw;
 pub use config::{ApiName, ConfigError, ProviderConfig};
 pub use error::{Category, ModelError};
 pub use event::{ItemKind, ModelEvent, RateLimit, StopReason};
 pub use price::{Price, cost};
 pub use provider::{Counting, ModelStream, Probe, Provider};
-pub use request::{History, ModelRequest, ToolChoice, ToolSpec};
+pub use request::{HistoryEntry, ModelRequest, ToolChoice, ToolSpec};
 pub use scripted::{Scenario, ScenarioError, Scripted};
-pub use secret::{Secret, SecretSource};
+pub use secret::{ProviderKey, SecretSource};
 pub use stream::Decoder;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub struct ModelRequest {
     pub model: String,
     pub instructions: Option<String>,
-    pub history: Vec<History>,
+    pub history: Vec<HistoryEntry>,
     pub tools: Vec<ToolSpec>,
     pub tool_choice: ToolChoice,
     pub parallel_tool_calls: Option<bool>,
@@ -33,9 +33,9 @@ pub struct ModelRequest {
     pub keep_events: bool,
 }
 
-/// One entry of the conversation, oldest first.
+/// One entry of the conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum History {
+pub enum HistoryEntry {
     System {
         text: String,
     },

@@ -17,7 +17,7 @@ pub enum SecretSource {
 
 /// A key. It can be used, and never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ProviderKey(String);
 
 /// Shorter ones are not looked for: they would be found everywhere.
 const SHORTEST_SCRUBBED: usize = 6;
@@ -25,7 +25,7 @@ const HIDDEN: &str = "[key]";
 
 impl SecretSource {
     /// The error names the source, never what is in it.
-    pub fn read(&self) -> Result<Secret, String> {
+    pub fn read(&self) -> Result<ProviderKey, String> {
         let (text, source) = match self {
             SecretSource::Env(name) => {
                 let text = riverrun_secret::variable(name);
@@ -39,13 +39,13 @@ impl SecretSource {
                 (text, source)
             }
         };
-        let secret = Secret::new(&text).map_err(|reason| format!("{source} {reason}"))?;
+        let secret = ProviderKey::new(&text).map_err(|reason| format!("{source} {reason}"))?;
         riverrun_secret::learn(&secret.0);
         Ok(secret)
     }
 }
 
-impl Secret {
+impl ProviderKey {
     pub fn new(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         match text {
@@ -92,15 +92,15 @@ impl Secret {
 
 /// All that a provider sends and nobody may read.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Secrets(std::sync::Arc<Vec<Secret>>);
+pub(crate) struct Secrets(std::sync::Arc<Vec<ProviderKey>>);
 
 impl Secrets {
     /// The key, and the words of headers: `Bearer` in front of one is no secret.
-    pub fn new<'a>(key: Option<&Secret>, headers: impl Iterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(key: Option<&ProviderKey>, headers: impl Iterator<Item = &'a str>) -> Self {
         let words = headers.flat_map(str::split_whitespace).filter(|word| word.len() >= SHORTEST_SCRUBBED);
         let schemes = ["Bearer", "bearer"];
-        let words = words.filter(|word| !schemes.contains(word)).map(|word| Secret(word.to_owned()));
-        let mut all: Vec<Secret> = key.cloned().into_iter().chain(words).collect();
+        let words = words.filter(|word| !schemes.contains(word)).map(|word| ProviderKey(word.to_owned()));
+        let mut all: Vec<ProviderKey> = key.cloned().into_iter().chain(words).collect();
         all.iter().for_each(|secret| riverrun_secret::learn(&secret.0));
         // None is cut by another that it holds.
         all.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
@@ -119,13 +119,13 @@ impl Secrets {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
     }
 }
 
-impl fmt::Display for Secret {
+impl fmt::Display for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
     }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_key_is_never_shown() {
-        let key = Secret::new("sk-canary-123\n").unwrap();
+        let key = ProviderKey::new("sk-canary-123\n").unwrap();
         assert_eq!(format!("{key} {key:?}"), "[key] [key]");
         assert_eq!(key.scrub("bad key sk-canary-123!"), "bad key [key]!");
         assert_eq!(key.scrub_bytes(b"a sk-canary-123 b".to_vec()), b"a [key] b");
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn headers_are_hidden_with_the_key_and_without_their_scheme() {
-        let key = Secret::new("sk-canary-123").unwrap();
+        let key = ProviderKey::new("sk-canary-123").unwrap();
         let secrets = Secrets::new(Some(&key), ["Bearer sk-canary-123-long", "no"].into_iter());
         assert_eq!(secrets.scrub("Bearer sk-canary-123-long sk-canary-123 no"), "Bearer [key] [key] no");
     }

@@ -13,7 +13,7 @@ struct Turn {
     /// Reasoning of the model, or answers to its calls: they stand first.
     first: Vec<Value>,
     /// Everything else; true marks a thought.
-    rest: Vec<(bool, Value)>,
+    parts: Vec<(bool, Value)>,
 }
 
 impl Turns {
@@ -22,7 +22,7 @@ impl Turns {
     }
 
     pub fn user(&mut self, part: Value) {
-        self.turn(false).rest.push((false, part));
+        self.turn(false).parts.push((false, part));
     }
 
     pub fn answer(&mut self, part: Value) {
@@ -30,15 +30,15 @@ impl Turns {
     }
 
     pub fn model(&mut self, part: Value) {
-        self.turn(true).rest.push((false, part));
+        self.turn(true).parts.push((false, part));
     }
 
     pub fn thought(&mut self, part: Value) {
         let turn = self.turn(true);
         // Between two calls of one message it keeps its place; the service signed it there.
-        match turn.rest.is_empty() {
+        match turn.parts.is_empty() {
             true => turn.first.push(part),
-            false => turn.rest.push((true, part)),
+            false => turn.parts.push((true, part)),
         }
     }
 
@@ -47,10 +47,10 @@ impl Turns {
     pub fn finish(self, opening: Value) -> Vec<(&'static str, Vec<Value>)> {
         let model_role = self.model_role;
         let mut messages: Vec<(&'static str, Vec<Value>)> = Vec::new();
-        for mut turn in self.list.into_iter().filter(|turn| !turn.by_model || !turn.rest.is_empty()) {
-            while turn.rest.pop_if(|(is_thought, _)| *is_thought).is_some() {}
+        for mut turn in self.list.into_iter().filter(|turn| !turn.by_model || !turn.parts.is_empty()) {
+            while turn.parts.pop_if(|(is_thought, _)| *is_thought).is_some() {}
             let role = if turn.by_model { model_role } else { "user" };
-            let parts = turn.first.into_iter().chain(turn.rest.into_iter().map(|(_, part)| part));
+            let parts = turn.first.into_iter().chain(turn.parts.into_iter().map(|(_, part)| part));
             match messages.last_mut() {
                 Some((last, content)) if *last == role => content.extend(parts),
                 _ => messages.push((role, parts.collect())),
@@ -64,7 +64,7 @@ impl Turns {
 
     fn turn(&mut self, by_model: bool) -> &mut Turn {
         if self.list.last().is_none_or(|turn| turn.by_model != by_model) {
-            self.list.push(Turn { by_model, first: Vec::new(), rest: Vec::new() });
+            self.list.push(Turn { by_model, first: Vec::new(), parts: Vec::new() });
         }
         self.list.last_mut().expect("one was just pushed")
     }

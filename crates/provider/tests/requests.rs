@@ -5,12 +5,12 @@
 use proptest::prelude::*;
 use riverrun_event::{Part, RawJson};
 use riverrun_provider::{
-    History, ModelRequest, Refusal, ToolChoice, ToolSpec, anthropic, chat, gemini, openai,
+    HistoryEntry, ModelRequest, RequestFlaw, ToolChoice, ToolSpec, anthropic, chat, gemini, openai,
 };
 use serde_json::{Value, json};
 
 type Encode = fn(&ModelRequest, &str) -> Value;
-type Check = fn(&Value) -> Result<(), Refusal>;
+type Check = fn(&Value) -> Result<(), RequestFlaw>;
 
 const APIS: [(&str, Encode, Check); 4] = [
     ("openai", openai::encode, openai::check::check),
@@ -23,21 +23,21 @@ fn raw(value: Value) -> Option<RawJson> {
     Some(RawJson::of(&value).unwrap())
 }
 
-fn user(text: &str) -> History {
-    History::User { parts: vec![Part::plain(text)] }
+fn user(text: &str) -> HistoryEntry {
+    HistoryEntry::User { parts: vec![Part::plain(text)] }
 }
 
-fn said(text: &str) -> History {
-    History::Assistant { parts: vec![Part::plain(text)], opaque: None }
+fn said(text: &str) -> HistoryEntry {
+    HistoryEntry::Assistant { parts: vec![Part::plain(text)], opaque: None }
 }
 
-fn call(id: &str, name: &str) -> History {
+fn call(id: &str, name: &str) -> HistoryEntry {
     let arguments = r#"{"city":"Paris"}"#.to_owned();
-    History::ToolCall { call_id: id.to_owned(), name: name.to_owned(), arguments, opaque: None }
+    HistoryEntry::ToolCall { call_id: id.to_owned(), name: name.to_owned(), arguments, opaque: None }
 }
 
-fn result(id: &str, text: &str, is_error: bool) -> History {
-    History::ToolResult {
+fn result(id: &str, text: &str, is_error: bool) -> HistoryEntry {
+    HistoryEntry::ToolResult {
         call_id: id.to_owned(),
         name: "get_weather".to_owned(),
         parts: vec![Part::plain(text)],
@@ -51,13 +51,18 @@ fn picture() -> Part {
 }
 
 /// A result that is a picture and no text.
-fn shown(id: &str) -> History {
+fn shown(id: &str) -> HistoryEntry {
     let parts = vec![picture()];
-    History::ToolResult { call_id: id.to_owned(), name: "get_weather".to_owned(), parts, is_error: false }
+    HistoryEntry::ToolResult {
+        call_id: id.to_owned(),
+        name: "get_weather".to_owned(),
+        parts,
+        is_error: false,
+    }
 }
 
 /// What each provider wants back of its own reasoning.
-fn thought(provider: &str) -> History {
+fn thought(provider: &str) -> HistoryEntry {
     let opaque = match provider {
         "openai" => {
             json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "own-openai"})
@@ -66,7 +71,7 @@ fn thought(provider: &str) -> History {
         "chat" => json!({"reasoning_details": [{"type": "reasoning.text", "text": "own-chat"}]}),
         _ => json!({"thoughtSignature": "own-gemini"}),
     };
-    History::Reasoning {
+    HistoryEntry::Reasoning {
         summary: vec!["Hm.".to_owned()],
         text: None,
         provider: provider.to_owned(),
@@ -76,18 +81,18 @@ fn thought(provider: &str) -> History {
 
 fn conversation() -> ModelRequest {
     let mut signed = call("call_1", "get_weather");
-    if let History::ToolCall { opaque, .. } = &mut signed {
+    if let HistoryEntry::ToolCall { opaque, .. } = &mut signed {
         *opaque =
             raw(json!({"gemini": {"thoughtSignature": "own-gemini"}, "openai": {"namespace": "own-openai"}}));
     }
-    let mut history = vec![History::User { parts: vec![Part::plain("What is this?"), picture()] }];
+    let mut history = vec![HistoryEntry::User { parts: vec![Part::plain("What is this?"), picture()] }];
     history.extend(APIS.map(|(api, ..)| thought(api)));
     history.extend([said("Let me look."), signed, call("call.2|x", "get_time")]);
     history.extend([result("call.2|x", "no clock", true), result("call_1", r#"{"temp":15}"#, false)]);
     history.extend([
         user("Hurry."),
         said("Sunny."),
-        History::System { text: "Be brief.".to_owned() },
+        HistoryEntry::System { text: "Be brief.".to_owned() },
         user("Thanks."),
     ]);
     ModelRequest {
@@ -117,7 +122,7 @@ fn conversation() -> ModelRequest {
 }
 
 #[test]
-fn one_conversation_is_written_as_each_vector_says() {
+fn one_conversation_is_written_as_in_each_vector() {
     for (api, encode, check) in APIS {
         let body = encode(&conversation(), api);
         assert_eq!(check(&body), Ok(()), "{api}");
@@ -142,7 +147,7 @@ fn what_a_model_drew_goes_back_to_its_maker_and_no_service_refuses_it() {
     let parts = vec![Part::plain("Here:"), picture(), serde_json::from_value(sound).unwrap()];
     let signed =
         json!({"gemini": {"thoughtSignatures": {"0": "own-0", "1": "own-1"}, "thoughtSignature": "own-2"}});
-    let history = vec![user("Draw."), History::Assistant { parts, opaque: raw(signed) }, user("More.")];
+    let history = vec![user("Draw."), HistoryEntry::Assistant { parts, opaque: raw(signed) }, user("More.")];
     let request = ModelRequest { model: "m".to_owned(), history, ..ModelRequest::default() };
     for (api, encode, check) in APIS {
         let body = encode(&request, api);
@@ -159,7 +164,7 @@ fn what_a_model_drew_goes_back_to_its_maker_and_no_service_refuses_it() {
 }
 
 /// A step of a conversation as the runner keeps it: every call has its result, whatever else was cut.
-fn step() -> impl Strategy<Value = Vec<History>> {
+fn step() -> impl Strategy<Value = Vec<HistoryEntry>> {
     let maker = prop_oneof![Just("openai"), Just("chat"), Just("anthropic"), Just("gemini")];
     let text = prop_oneof![Just(""), Just(" "), Just("Yes."), Just("你😀")];
     let calls = proptest::collection::vec((any::<bool>(), any::<bool>()), 0..4);
@@ -177,7 +182,7 @@ fn step() -> impl Strategy<Value = Vec<History>> {
                 (false, true) => shown(id),
                 (is_error, empty) => result(id, if empty { "" } else { "15C" }, is_error),
             });
-            let mut answers: Vec<History> = answers.collect();
+            let mut answers: Vec<HistoryEntry> = answers.collect();
             if reversed {
                 answers.reverse();
             }
@@ -188,15 +193,15 @@ fn step() -> impl Strategy<Value = Vec<History>> {
 }
 
 /// Makes the ids of calls unique over the whole history.
-fn number_calls(history: &mut [History], at: usize) {
+fn number_calls(history: &mut [HistoryEntry], at: usize) {
     for entry in history {
-        if let History::ToolCall { call_id, .. } | History::ToolResult { call_id, .. } = entry {
+        if let HistoryEntry::ToolCall { call_id, .. } | HistoryEntry::ToolResult { call_id, .. } = entry {
             *call_id = format!("{call_id}_{at}");
         }
     }
 }
 
-fn histories() -> impl Strategy<Value = Vec<History>> {
+fn histories() -> impl Strategy<Value = Vec<HistoryEntry>> {
     let turn = (any::<bool>(), proptest::collection::vec(step(), 0..4), any::<bool>());
     proptest::collection::vec(turn, 1..5).prop_map(|turns| {
         let mut history = Vec::new();
@@ -250,7 +255,7 @@ fn a_picture_of_a_tool_reaches_every_service() {
 
 #[test]
 fn thoughts_go_back_to_a_chat_service_under_the_name_that_they_came_under() {
-    let thought = |text: &str, opaque: Value| History::Reasoning {
+    let thought = |text: &str, opaque: Value| HistoryEntry::Reasoning {
         summary: Vec::new(),
         text: Some(text.to_owned()),
         provider: "chat".to_owned(),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use riverrun_event::Part;
 use riverrun_provider::{
-    ApiName, Category, History, ItemKind, ModelEvent, ModelRequest, ProviderConfig, StopReason,
+    ApiName, Category, HistoryEntry, ItemKind, ModelEvent, ModelRequest, ProviderConfig, StopReason,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +53,13 @@ fn stub() -> Option<Stub> {
 }
 
 impl Stub {
-    async fn call(&self, api: ApiName, model: &str, fault: &str, history: Vec<History>) -> Vec<ModelEvent> {
+    async fn call(
+        &self,
+        api: ApiName,
+        model: &str,
+        fault: &str,
+        history: Vec<HistoryEntry>,
+    ) -> Vec<ModelEvent> {
         let path = match api {
             ApiName::Openai | ApiName::Chat | ApiName::Anthropic => "/v1",
             ApiName::Gemini => "/v1beta",
@@ -68,8 +74,8 @@ impl Stub {
     }
 }
 
-fn asked() -> Vec<History> {
-    vec![History::User { parts: vec![Part::plain("weather?")] }]
+fn asked() -> Vec<HistoryEntry> {
+    vec![HistoryEntry::User { parts: vec![Part::plain("weather?")] }]
 }
 
 fn text(events: &[ModelEvent]) -> String {
@@ -116,13 +122,18 @@ async fn text_and_tools_come_through_each_api() {
         assert_eq!((name.as_str(), arguments.as_str()), ("get_weather", r#"{"city":"Paris"}"#), "{api:?}");
 
         let mut history = asked();
-        history.push(History::ToolCall {
+        history.push(HistoryEntry::ToolCall {
             call_id: call_id.clone(),
             name: name.clone(),
             arguments,
             opaque: None,
         });
-        history.push(History::ToolResult { call_id, name, parts: vec![Part::plain("15C")], is_error: false });
+        history.push(HistoryEntry::ToolResult {
+            call_id,
+            name,
+            parts: vec![Part::plain("15C")],
+            is_error: false,
+        });
         assert_eq!(text(&stub.call(api, "scripted/tool", "", history).await), WEATHER, "{api:?}");
     }
     let events = stub.call(ApiName::Gemini, "stub", "", asked()).await;
@@ -155,7 +166,7 @@ async fn every_way_of_breaking_off_is_a_failure() {
 }
 
 #[tokio::test]
-async fn failures_of_the_service_are_told_apart() {
+async fn failures_of_the_service_are_classified() {
     let Some(stub) = stub() else { return };
     let events = stub.call(ApiName::Openai, "scripted/error", "", asked()).await;
     let Some(ModelEvent::Failed(error)) = events.last() else { panic!("{events:?}") };

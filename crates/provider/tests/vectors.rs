@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use support::{Vector, to_json, vectors};
 
 #[test]
-fn every_stream_is_read_as_its_vector_says() {
+fn every_stream_is_read_as_in_its_vector() {
     let bless = std::env::var_os("RIVERRUN_BLESS").is_some();
     let mut wrong = Vec::new();
     for vector in vectors() {

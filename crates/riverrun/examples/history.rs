@@ -1,13 +1,14 @@
 //! An agent that remembers the last exchange only: what its model reads is decided by a function.
 
-use riverrun::{Agent, Error, History, Part, Riverrun, SessionId};
+use riverrun::{Agent, Error, HistoryEntry, Part, Riverrun, SessionId};
 
 #[tokio::main]
 pub async fn main() -> Result<(), Error> {
     let agent = Agent::new("forgetful").model("scripted/echo").merge_history(|mut before, input| {
         before.drain(..before.len().saturating_sub(2));
         // The script repeats the last input, so the count shows what the model was given.
-        let count = History::User { parts: vec![Part::plain(format!("I remember {} words.", before.len()))] };
+        let count =
+            HistoryEntry::User { parts: vec![Part::plain(format!("I remember {} words.", before.len()))] };
         Ok([before, input, vec![count]].concat())
     });
     let riverrun = Riverrun::builder().agent(agent).start().await?;

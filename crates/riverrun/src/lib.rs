@@ -31,7 +31,7 @@ pub use riverrun_event::{
     Event, EventType, Input, Item, Part, Payload, Sequence, SessionId, ThreadId, TurnId, Usage,
 };
 pub use riverrun_provider::{
-    ApiName, History, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource,
+    ApiName, HistoryEntry, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource,
 };
 pub use riverrun_runner::agent::{
     Approval, AskedCall, Checked, Guardrail, GuardrailFuture, Limits, OnTimeout, Predicate, Rejection,
@@ -40,9 +40,9 @@ pub use riverrun_runner::hook::{Hook, HookDecision, HookInput, HookOutput, HookP
 pub use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Rule, Settings, Submit};
 pub use riverrun_tool::{
-    AddressGuard, Call, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool, HttpConfig,
-    HttpTool, IntoOutput, Json, McpConfig, McpServer, Program, Progress, Secret, Tool, ToolDefinition,
-    ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    AddressGuard, CallProgress, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool,
+    HttpConfig, HttpTool, IntoOutput, Json, McpConfig, McpServer, Program, Tool, ToolDefinition, ToolError,
+    ToolErrorKind, ToolFuture, ToolOutput, ToolRequest, ValueSource,
 };
 /// For the arguments of tools: derive its `JsonSchema`. What the derive writes names the crate `schemars`, so bring both:
 /// `use riverrun::schemars::{self, JsonSchema};`.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use riverrun::{
-    Agent, CommandError, Error, History, Item, Outcome, Part, Riverrun, RunStream, Session, SessionId,
+    Agent, CommandError, Error, HistoryEntry, Item, Outcome, Part, Riverrun, RunStream, Session, SessionId,
     message,
 };
 
@@ -13,16 +13,16 @@ use riverrun::{
 fn agent() -> Agent {
     Agent::new("a").model("scripted/echo").merge_history(|history, input| {
         let read = texts(&history).into_iter().chain(texts(&input)).collect::<Vec<_>>().join("|");
-        Ok(vec![History::User { parts: vec![Part::plain(read)] }])
+        Ok(vec![HistoryEntry::User { parts: vec![Part::plain(read)] }])
     })
 }
 
-fn texts(entries: &[History]) -> Vec<String> {
+fn texts(entries: &[HistoryEntry]) -> Vec<String> {
     let text = |parts: &[Part]| parts.iter().filter_map(Part::text).collect::<String>();
     entries
         .iter()
         .filter_map(|entry| match entry {
-            History::User { parts } | History::Assistant { parts, .. } => Some(text(parts)),
+            HistoryEntry::User { parts } | HistoryEntry::Assistant { parts, .. } => Some(text(parts)),
             _ => None,
         })
         .collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use riverrun::schemars::{self, JsonSchema};
 use riverrun::{
-    Agent, CommandError, Error, FunctionTool, History, Outcome, Part, Riverrun, RunStream, SessionId,
+    Agent, CommandError, Error, FunctionTool, HistoryEntry, Outcome, Part, Riverrun, RunStream, SessionId,
 };
 use serde::Deserialize;
 use tokio::sync::Notify;
@@ -24,8 +24,8 @@ async fn said(run: &RunStream) -> String {
     }
 }
 
-fn user(text: String) -> History {
-    History::User { parts: vec![Part::plain(text)] }
+fn user(text: String) -> HistoryEntry {
+    HistoryEntry::User { parts: vec![Part::plain(text)] }
 }
 
 /// The script repeats the last thing that the model was given, so the answer shows what that was.

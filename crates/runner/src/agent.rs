@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 use riverrun_tool::Tool;
 use serde_json::Value;
 
@@ -155,7 +155,8 @@ pub enum OnTimeout {
 /// Given the turns before and the input of this one, in this order, answers what the model reads. What it says and
 /// reads in this turn comes behind that. It is asked before every model call, and again after a restart: the same
 /// question must have the same answer. Err fails the turn.
-pub type Merge = Arc<dyn Fn(Vec<History>, Vec<History>) -> Result<Vec<History>, String> + Send + Sync>;
+pub type Merge =
+    Arc<dyn Fn(Vec<HistoryEntry>, Vec<HistoryEntry>) -> Result<Vec<HistoryEntry>, String> + Send + Sync>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {

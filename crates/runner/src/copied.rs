@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use riverrun_event::{
-    ActionResolved, Compaction, Decoded, ErrorInfo, Event, EventType, HistoryReconstructed, HookRun, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, ModelFailed, Part, Patch, PermissionDecision,
-    ProcessEnded, QueueChanged, QueuedTurn, Scope, Sequence, SubagentFailed, TaskAttempt, TaskChange,
-    TaskFailed, TaskId, ToolCancelled, ToolOutcomeUnknown, ToolResultItem, ToolResultPatch, TurnFailed,
-    TurnId,
+    ActionResolved, Compaction, Decoded, ErrorInfo, Event, EventScope, EventType, HistoryReconstructed,
+    HookRun, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ModelFailed, Part, Patch,
+    PermissionDecision, ProcessEnded, QueueChanged, QueuedTurn, Sequence, SubagentFailed, TaskAttempt,
+    TaskChange, TaskFailed, TaskId, ToolCancelled, ToolOutcomeUnknown, ToolResultItem, ToolResultPatch,
+    TurnFailed, TurnId,
 };
-use riverrun_fold::{Density, State, Turn};
+use riverrun_fold::{Density, State, TurnState};
 
 use riverrun_log::seeded::{self, Bug};
 
@@ -162,7 +162,7 @@ impl CopiedTurns {
                 gaps: Some(ended.iter().map(|turn| format!("the end of turn {turn}")).collect()),
                 reason: Some(self.reason.code().to_owned()),
             };
-            batch.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
+            batch.push(EventType::HistoryReconstructed, &EventScope::default(), &rebuilt);
         }
         ended
     }
@@ -175,12 +175,12 @@ impl CopiedTurns {
         is_meant: impl Fn(&TurnId) -> bool,
     ) -> Vec<TurnId> {
         // A forged start may name another task: the turn is ours if any of its tasks ran here.
-        let is_ours = |turn: &Turn| {
+        let is_ours = |turn: &TurnState| {
             let mut tasks =
                 self.state.tasks.iter().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
             tasks.any(|task| task.attempts.iter().any(|attempt| attempt.is_hosted()))
         };
-        let is_left = |turn: &&Turn| {
+        let is_left = |turn: &&TurnState| {
             let is_open = self.started.contains(&turn.turn_id);
             let is_seeded = seeded::is_on(Bug::LeaveReopened);
             is_open
@@ -215,7 +215,7 @@ impl CopiedTurns {
         let newest = Rules::candidates(&self.state).into_iter().next();
         if newest.is_some_and(|(_, rules)| !rules.is_empty()) && self.reason != CopyReason::Unproven {
             let no_rules = Rules::default().not_copied();
-            batch.push(EventType::PolicyChanged, &Scope::default(), &no_rules);
+            batch.push(EventType::PolicyChanged, &EventScope::default(), &no_rules);
         }
     }
 
@@ -234,7 +234,7 @@ impl CopiedTurns {
             batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
             batch.push(EventType::TaskLost, &view.scope, &reason.task_lost());
             if task != root {
-                let scope = Scope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
+                let scope = EventScope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
                 let failed = SubagentFailed {
                     error: Some(reason.error(reason.message())),
                     ..SubagentFailed::default()
@@ -254,7 +254,7 @@ impl CopiedTurns {
 
     /// Turns that waited: none of them begins here by itself.
     fn end_queue(&self, batch: &mut EventBatch, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
-        let waits = |turn: &&Turn| {
+        let waits = |turn: &&TurnState| {
             let mut queue = self.state.queue.iter();
             let is_queued = queue.any(|entry| entry.turn_id == turn.turn_id.as_str());
             is_queued && turn.started_at.is_none() && !turn.status.is_terminal() && is_meant(&turn.turn_id)
@@ -389,12 +389,12 @@ fn end_call(
 }
 
 /// A question to which no answer would come any more.
-fn end_action(reason: CopyReason, call: &CallView, scope: &Scope, batch: &mut EventBatch) {
+fn end_action(reason: CopyReason, call: &CallView, scope: &EventScope, batch: &mut EventBatch) {
     let Some(action) = call.pending() else { return };
     let source = Some(reason.source().to_owned());
     let resolved =
         ActionResolved { decision: "reject".to_owned(), source: source.clone(), ..ActionResolved::default() };
-    let asked = Scope { action_id: Some(action.action.clone()), ..scope.clone() };
+    let asked = EventScope { action_id: Some(action.action.clone()), ..scope.clone() };
     batch.push(EventType::ActionResolved, &asked, &resolved);
     if action.is_permission {
         let permission = PermissionDecision {

@@ -1,10 +1,10 @@
 //! Events on their way into the log, written together.
 
 use riverrun_event::{
-    ActionRequired, Author, DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId,
-    ThreadId, Timestamp, ToolCallId, TurnId, spill,
+    ActionRequired, Author, DecodeError, Decoded, DeltaMaker, Draft, EventScope, EventType, RunId, StepId,
+    TaskId, ThreadId, Timestamp, ToolCallId, TurnId, spill,
 };
-use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob, Urgency};
+use riverrun_log::{BlobId, CommandChange, Fact, NewBlob, Urgency};
 use serde::Serialize;
 
 use crate::{Entry, JournalError};
@@ -19,12 +19,12 @@ pub(crate) struct EventBatch {
     pub events: Vec<Decoded>,
     pub commands: Vec<CommandChange>,
     /// Texts that were too large for their events; they are stored before the page is.
-    pub spilled: Vec<(BlobRef, NewBlob)>,
+    pub spilled: Vec<(BlobId, NewBlob)>,
     /// What keeps them.
     pub facts: Vec<Fact>,
     pub urgency: Urgency,
     /// Actions, and where among the events each belongs: how many were required at once is known at the end.
-    required: Vec<(usize, Scope, ActionRequired)>,
+    required: Vec<(usize, EventScope, ActionRequired)>,
     size: usize,
     /// Why the log would not take it.
     problem: Option<DecodeError>,
@@ -47,7 +47,7 @@ impl EventBatch {
         }
     }
 
-    pub fn push(&mut self, kind: EventType, scope: &Scope, payload: &impl Serialize) {
+    pub fn push(&mut self, kind: EventType, scope: &EventScope, payload: &impl Serialize) {
         let mut draft = Draft::new(kind, scope, payload).at(self.now);
         if draft.size() > HUGE {
             self.lighten(&mut draft);
@@ -58,7 +58,7 @@ impl EventBatch {
     /// The log would do the same later, and hold the text as often as there are forms of the event.
     fn lighten(&mut self, draft: &mut Draft) {
         for part in spill(draft, LIGHT).unwrap_or_default() {
-            let reference = BlobRef::of(part.content.as_bytes());
+            let reference = BlobId::of(part.content.as_bytes());
             if self.spilled.iter().all(|(known, _)| *known != reference) {
                 let media_type = "text/plain; charset=utf-8".to_owned();
                 let blob = NewBlob { session: None, media_type, bytes: part.content.into() };
@@ -68,7 +68,7 @@ impl EventBatch {
     }
 
     /// Somebody must decide. The event says how many actions of its batch are required with it.
-    pub fn require(&mut self, scope: &Scope, required: ActionRequired) {
+    pub fn require(&mut self, scope: &EventScope, required: ActionRequired) {
         self.required.push((self.events.len(), scope.clone(), required));
     }
 
@@ -82,7 +82,7 @@ impl EventBatch {
         let required = std::mem::take(&mut self.required);
         let group = |one: &ActionRequired| (one.batch_id.clone(), one.action_type.clone());
         for (added, (position, scope, action)) in required.iter().enumerate() {
-            let is_beside = |other: &&(usize, Scope, ActionRequired)| {
+            let is_beside = |other: &&(usize, EventScope, ActionRequired)| {
                 action.batch_id.is_some() && group(&other.2) == group(action)
             };
             let size = required.iter().filter(is_beside).count();
@@ -108,7 +108,13 @@ impl EventBatch {
     }
 
     /// An event about a process.
-    pub fn push_process(&mut self, kind: EventType, scope: &Scope, process: &str, payload: &impl Serialize) {
+    pub fn push_process(
+        &mut self,
+        kind: EventType,
+        scope: &EventScope,
+        process: &str,
+        payload: &impl Serialize,
+    ) {
         self.push_about(kind, scope, ("processId", process), payload);
     }
 
@@ -116,7 +122,7 @@ impl EventBatch {
     pub fn push_about(
         &mut self,
         kind: EventType,
-        scope: &Scope,
+        scope: &EventScope,
         subject: (&str, &str),
         payload: &impl Serialize,
     ) {
@@ -168,21 +174,21 @@ impl EventBatch {
 }
 
 /// The links of an event of a turn.
-pub(crate) fn turn_scope(thread: &ThreadId, turn: &TurnId, task: &TaskId, run: &RunId) -> Scope {
-    Scope {
+pub(crate) fn turn_scope(thread: &ThreadId, turn: &TurnId, task: &TaskId, run: &RunId) -> EventScope {
+    EventScope {
         thread_id: Some(thread.clone()),
         turn_id: Some(turn.clone()),
         task_id: Some(task.clone()),
         run_id: Some(run.clone()),
-        ..Scope::default()
+        ..EventScope::default()
     }
 }
 
-pub(crate) fn with_step(scope: &Scope, step: Option<&StepId>) -> Scope {
-    Scope { step_id: step.cloned(), ..scope.clone() }
+pub(crate) fn with_step(scope: &EventScope, step: Option<&StepId>) -> EventScope {
+    EventScope { step_id: step.cloned(), ..scope.clone() }
 }
 
 /// An id of the model's is kept where it fits the alphabet of ids; the runner makes sure that it does.
-pub(crate) fn with_call(scope: &Scope, call: &str) -> Scope {
-    Scope { tool_call_id: ToolCallId::new(call).ok(), ..scope.clone() }
+pub(crate) fn with_call(scope: &EventScope, call: &str) -> EventScope {
+    EventScope { tool_call_id: ToolCallId::new(call).ok(), ..scope.clone() }
 }

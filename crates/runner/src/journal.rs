@@ -7,7 +7,8 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{
-    Appended, Chunk, CommandChange, Error, Fact, IdempotencyRecord, Log, SessionKey, Ticket, Urgency,
+    Chunk, CommandChange, DurableAppend, Fact, IdempotencyRecord, Log, LogError, LogTicket, SessionKey,
+    Urgency,
 };
 
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
@@ -60,10 +61,10 @@ pub struct Entry {
 
 /// An entry that was handed over.
 pub trait PendingAppend: Send + Sync {
-    fn ticket(&mut self) -> &mut Ticket<Appended>;
+    fn ticket(&mut self) -> &mut LogTicket<DurableAppend>;
 
     /// What the log's answer means for the entry.
-    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome;
+    fn complete(self: Box<Self>, answer: Result<DurableAppend, LogError>) -> AppendOutcome;
 }
 
 /// What became of an entry that was handed over.

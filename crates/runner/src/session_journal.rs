@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Author, BlobRef, Decoded, EventType, Family, OutputChanged, Sequence};
+use riverrun_event::{Author, BlobRef, Decoded, EventFamily, EventType, OutputChanged, Sequence};
 use riverrun_fold::State;
-use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
+use riverrun_log::{Chunk, DurableAppend, Log, LogError, LogTicket, SessionHead, SessionKey};
 use riverrun_session::{AppendError, Batch, Hub, READ_BYTES, Sessions, Source, draft_of, spill_large};
 use serde_json::Value;
 
@@ -98,18 +98,18 @@ struct HandedOver {
     hub: Arc<Hub>,
     batch: Batch,
     built_on: SessionHead,
-    ticket: Ticket<Appended>,
+    ticket: LogTicket<DurableAppend>,
 }
 
 impl PendingAppend for HandedOver {
-    fn ticket(&mut self) -> &mut Ticket<Appended> {
+    fn ticket(&mut self) -> &mut LogTicket<DurableAppend> {
         &mut self.ticket
     }
 
-    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome {
+    fn complete(self: Box<Self>, answer: Result<DurableAppend, LogError>) -> AppendOutcome {
         let Self { sessions, hub, batch, built_on, .. } = *self;
         match answer {
-            Ok(Appended { first, last, .. }) => {
+            Ok(DurableAppend { first, last, .. }) => {
                 sessions.appended(Source::Runner, &hub, &batch);
                 AppendOutcome::Durable(AppendedEvents { first, last, events: batch.events })
             }
@@ -178,7 +178,10 @@ impl Journal for SessionJournal {
 fn with_spilled(events: Vec<Decoded>, whole: &[Decoded], limit: usize) -> Vec<Decoded> {
     let mut all = Vec::with_capacity(events.len() + 1);
     for (event, before) in events.into_iter().zip(whole) {
-        let is_output = matches!(before.draft.kind.family(), Family::Item | Family::Tool | Family::Subagent);
+        let is_output = matches!(
+            before.draft.kind.family(),
+            EventFamily::Item | EventFamily::Tool | EventFamily::Subagent
+        );
         let spilled =
             if is_output && before.draft.size() > limit { spilled_outputs(&event) } else { Vec::new() };
         let scope = event.scope.clone();
@@ -250,25 +253,25 @@ fn from_append(error: AppendError) -> JournalError {
     }
 }
 
-fn from_log(error: Error) -> JournalError {
+fn from_log(error: LogError) -> JournalError {
     match error {
-        Error::NoSession(_) => JournalError::NoSession,
-        Error::Fenced { .. } | Error::LeaseHeld { .. } => JournalError::Fenced,
-        Error::CommandExists(_) | Error::IdempotencyExists(_) => JournalError::CommandExists,
-        Error::Full => JournalError::Full,
-        Error::Quota { quota, limit, used } => JournalError::Quota { quota, limit, used },
-        Error::Failed(_)
-        | Error::OutcomeUnknown(_)
-        | Error::Closed
-        | Error::Conflict { .. }
-        | Error::Corrupt { .. }
-        | Error::Retired { .. } => JournalError::Unavailable(error.to_string()),
-        Error::NotFound { .. }
-        | Error::SequenceExhausted(_)
-        | Error::ProducerStale { .. }
-        | Error::ProducerGap { .. }
-        | Error::ProducerDuplicate { .. }
-        | Error::Immutable { .. }
-        | Error::Invalid { .. } => JournalError::Invalid(error.to_string()),
+        LogError::NoSession(_) => JournalError::NoSession,
+        LogError::Fenced { .. } | LogError::LeaseHeld { .. } => JournalError::Fenced,
+        LogError::CommandExists(_) | LogError::IdempotencyExists(_) => JournalError::CommandExists,
+        LogError::Full => JournalError::Full,
+        LogError::Quota { quota, limit, used } => JournalError::Quota { quota, limit, used },
+        LogError::Failed(_)
+        | LogError::OutcomeUnknown(_)
+        | LogError::Closed
+        | LogError::Conflict { .. }
+        | LogError::Corrupt { .. }
+        | LogError::Retired { .. } => JournalError::Unavailable(error.to_string()),
+        LogError::NotFound { .. }
+        | LogError::SequenceExhausted(_)
+        | LogError::ProducerStale { .. }
+        | LogError::ProducerGap { .. }
+        | LogError::ProducerDuplicate { .. }
+        | LogError::Immutable { .. }
+        | LogError::Invalid { .. } => JournalError::Invalid(error.to_string()),
     }
 }

@@ -36,8 +36,8 @@ pub(crate) fn forms(value: &str) -> Vec<Vec<u8>> {
 /// The value, and what of it may stand alone: what follows the scheme of an `Authorization` header, or a line.
 fn parts(value: &str) -> Vec<&str> {
     let mut parts = vec![value];
-    if let Some(("Bearer" | "Basic" | "Token" | "token" | "bearer", rest)) = value.split_once(' ') {
-        parts.push(rest.trim());
+    if let Some(("Bearer" | "Basic" | "Token" | "token" | "bearer", remaining)) = value.split_once(' ') {
+        parts.push(remaining.trim());
     }
     let lines = value.lines().filter(|line| *line != value && !line.starts_with("-----"));
     parts.extend(lines.filter(|line| line.len() >= SHORTEST_LINE));

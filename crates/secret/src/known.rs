@@ -70,8 +70,8 @@ pub fn learn_referred(value: &str) {
 /// Learns what an address holds to be let in: its user and password, and values of its query that are named like
 /// secrets.
 pub fn learn_url(url: &str) {
-    let Some((_, rest)) = url.split_once("://") else { return };
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let Some((_, remaining)) = url.split_once("://") else { return };
+    let authority = &remaining[..remaining.find(['/', '?', '#']).unwrap_or(remaining.len())];
     if let Some((user, _)) = authority.rsplit_once('@') {
         learn(user);
         if let Some((_, password)) = user.split_once(':') {
@@ -79,7 +79,7 @@ pub fn learn_url(url: &str) {
             learn(&decoded(password));
         }
     }
-    let query = rest.split_once('?').map_or("", |(_, query)| query);
+    let query = remaining.split_once('?').map_or("", |(_, query)| query);
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         if names_a_secret(name) && !value.starts_with('{') {
             learn(value);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::forms::forms;
 use crate::shape::{PREFIXES, Shape, shape};
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 pub const HIDDEN: &str = "[secret]";
 
 /// Hides a set of values, in every form in which they are searched for.
@@ -41,7 +41,7 @@ impl Redactor {
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
-            // Values are whole characters, so what stands between them is text.
+            // Values are whole characters, so the bytes between them are text.
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
         }
     }
@@ -112,9 +112,9 @@ impl Redactor {
         const LONGEST_CREDENTIAL: usize = 512;
         let earliest = at.max(bytes.len().saturating_sub(self.longest.max(LONGEST_CREDENTIAL)));
         let may_grow = |from: &usize| {
-            let rest = &bytes[*from..];
-            let place = self.patterns.partition_point(|pattern| pattern.as_slice() <= rest);
-            let grows = self.patterns.get(place).is_some_and(|pattern| pattern.starts_with(rest));
+            let remaining = &bytes[*from..];
+            let next = self.patterns.partition_point(|pattern| pattern.as_slice() <= remaining);
+            let grows = self.patterns.get(next).is_some_and(|pattern| pattern.starts_with(remaining));
             grows || self.opens_credential(bytes, *from)
         };
         (earliest..bytes.len()).find(may_grow).unwrap_or(bytes.len())
@@ -124,22 +124,23 @@ impl Redactor {
     /// quarter of a known value, if that is less.
     fn held_from(&self, bytes: &[u8], open: usize, shortest: usize) -> usize {
         let is_held = |from: &usize| {
-            let rest = &bytes[*from..];
-            let first = self.patterns.partition_point(|pattern| pattern.as_slice() <= rest);
-            let mut grown = self.patterns[first..].iter().take_while(|pattern| pattern.starts_with(rest));
-            grown.any(|pattern| rest.len() >= shortest.min(pattern.len() / 4))
-                || (rest.len() >= shortest && self.opens_credential(bytes, *from))
+            let remaining = &bytes[*from..];
+            let first = self.patterns.partition_point(|pattern| pattern.as_slice() <= remaining);
+            let mut grown =
+                self.patterns[first..].iter().take_while(|pattern| pattern.starts_with(remaining));
+            grown.any(|pattern| remaining.len() >= shortest.min(pattern.len() / 4))
+                || (remaining.len() >= shortest && self.opens_credential(bytes, *from))
         };
         (open..bytes.len()).find(is_held).unwrap_or(bytes.len())
     }
 
     fn opens_credential(&self, bytes: &[u8], from: usize) -> bool {
-        let rest = &bytes[from..];
+        let remaining = &bytes[from..];
         PREFIXES.iter().any(|prefix| {
             let prefix = prefix.as_bytes();
-            match rest.len() < prefix.len() {
-                true => prefix.starts_with(rest),
-                false => rest.starts_with(prefix) && matches!(shape(bytes, from, false), Shape::Open),
+            match remaining.len() < prefix.len() {
+                true => prefix.starts_with(remaining),
+                false => remaining.starts_with(prefix) && matches!(shape(bytes, from, false), Shape::Open),
             }
         })
     }
@@ -295,7 +296,8 @@ mod tests {
             }
             clean.extend(stream.end());
             let clean = String::from_utf8_lossy(&clean).into_owned();
-            let shown = clean.strip_prefix("huh ").and_then(|rest| rest.strip_suffix("[secret] hunt"));
+            let shown =
+                clean.strip_prefix("huh ").and_then(|remaining| remaining.strip_suffix("[secret] hunt"));
             let shown = shown.unwrap_or_else(|| panic!("{clean}"));
             assert!(shown.len() < 6.min(secret.len() / 4).max(1), "{secret}: {clean}");
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_log::{Clock, Health, Log, SystemClock};
+use riverrun_log::{Clock, Log, LogHealth, SystemClock};
 use tokio::net::TcpListener;
 
 use crate::app::App;
@@ -104,7 +104,7 @@ pub enum StartError {
     #[error("cannot listen on {address}: {error}")]
     Listen { address: SocketAddr, error: std::io::Error },
     #[error("{0}")]
-    Store(#[from] riverrun_log::Error),
+    Store(#[from] riverrun_log::LogError),
     #[error("{0}")]
     Keys(String),
     #[error("what was under way could not be taken up again: {0}")]
@@ -233,9 +233,9 @@ async fn cut_revoked(app: App) {
 /// Tells whether the store takes appends.
 fn show_health(app: &App) {
     let state = match app.log().health() {
-        Health::Ready => None,
-        Health::Full => Some(NotReady::StorageFull),
-        Health::Failed(_) => Some(NotReady::StorageFailed),
+        LogHealth::Ready => None,
+        LogHealth::Full => Some(NotReady::StorageFull),
+        LogHealth::Failed(_) => Some(NotReady::StorageFailed),
     };
     if app.takes_work() {
         app.edge().readiness().set(state);

@@ -1,14 +1,14 @@
 //! Why a batch of events was not appended.
 
 use riverrun_event::ErrorCode;
-use riverrun_log::Error;
+use riverrun_log::LogError;
 
 /// Why events were not appended.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
     /// The log refused them.
     #[error(transparent)]
-    Log(#[from] Error),
+    Log(#[from] LogError),
     /// All events together are larger than a chunk may be.
     #[error("the batch is over the size of a chunk")]
     TooLarge,

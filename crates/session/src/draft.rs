@@ -1,6 +1,6 @@
 //! Events that this process writes itself, checked as a producer's are.
 
-use riverrun_event::{Author, Decoded, Draft, ErrorCode, EventType, Scope, decode};
+use riverrun_event::{Author, Decoded, Draft, ErrorCode, EventScope, EventType, decode};
 use serde::Serialize;
 
 /// A draft that does not fit its type: a defect of its writer.
@@ -13,7 +13,11 @@ pub struct InvalidEvent {
 }
 
 /// An event of a session.
-pub fn draft_of(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Result<Decoded, InvalidEvent> {
+pub fn draft_of(
+    kind: EventType,
+    scope: &EventScope,
+    payload: &impl Serialize,
+) -> Result<Decoded, InvalidEvent> {
     decoded(&Draft::new(kind, scope, payload))
 }
 
@@ -23,7 +27,7 @@ pub fn draft_about(
     subject: (&str, &str),
     payload: &impl Serialize,
 ) -> Result<Decoded, InvalidEvent> {
-    decoded(&Draft::about(kind, &Scope::default(), subject, payload))
+    decoded(&Draft::about(kind, &EventScope::default(), subject, payload))
 }
 
 fn decoded(draft: &Draft) -> Result<Decoded, InvalidEvent> {

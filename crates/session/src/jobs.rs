@@ -11,7 +11,7 @@ use riverrun_event::{
     Author, Decoded, ErrorCode, ErrorInfo, EventType, JobInfo, JobItem, JobProgress, OutputChanged,
     SessionId, SessionInfo, TaskId, TenantId, Timestamp, decode,
 };
-use riverrun_log::{NewSession, SessionKey};
+use riverrun_log::{SessionKey, SessionSpec};
 use serde::Serialize;
 use serde_json::json;
 
@@ -221,11 +221,11 @@ impl JobFailure {
     }
 }
 
-impl From<&riverrun_log::Error> for JobFailure {
-    fn from(error: &riverrun_log::Error) -> Self {
+impl From<&riverrun_log::LogError> for JobFailure {
+    fn from(error: &riverrun_log::LogError) -> Self {
         // Everybody who may read the job sees the message: the cause of a failure may hold paths of this machine.
         let message = match error {
-            riverrun_log::Error::Failed(_) => "the store failed".to_owned(),
+            riverrun_log::LogError::Failed(_) => "the store failed".to_owned(),
             error => error.to_string(),
         };
         Self { code: error.code(), message }
@@ -241,8 +241,8 @@ enum RecordError {
     Event(#[from] InvalidEvent),
 }
 
-impl From<riverrun_log::Error> for RecordError {
-    fn from(error: riverrun_log::Error) -> Self {
+impl From<riverrun_log::LogError> for RecordError {
+    fn from(error: riverrun_log::LogError) -> Self {
         Self::Append(error.into())
     }
 }
@@ -271,12 +271,12 @@ async fn jobs_hub(sessions: &Sessions, tenant: &TenantId) -> Result<Option<Arc<H
     let key = SessionKey::new(tenant.clone(), session);
     let title = Some("Long work of the server".to_owned());
     let tags = vec![TAG.to_owned()];
-    let new = NewSession {
+    let new = SessionSpec {
         title: title.clone(),
         status: "idle".to_owned(),
         tags: tags.clone(),
         created_at: log_time(sessions.now()),
-        ..NewSession::default()
+        ..SessionSpec::default()
     };
     let made = sessions.log().create_session(&key, new).await?;
     let Some(hub) = sessions.hubs().get(&key).await? else { return Ok(None) };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use riverrun_event::OwnerId;
-use riverrun_log::{Epoch, Error, Lease, Log, Random, Shard};
+use riverrun_log::{Epoch, Lease, Log, LogError, Random, Shard};
 
 use crate::lock::lock;
 
@@ -24,7 +24,7 @@ pub struct Ownership {
 
 impl Ownership {
     /// Acquires every shard of the log for a new owner. If one is held by somebody else, none stays acquired.
-    pub async fn acquire(log: &dyn Log, random: &dyn Random) -> Result<Self, Error> {
+    pub async fn acquire(log: &dyn Log, random: &dyn Random) -> Result<Self, LogError> {
         let mut id = [0; 16];
         random.fill(&mut id);
         let owner = OwnerId::from_bytes(id);
@@ -76,7 +76,7 @@ impl Ownership {
                 Ok(renewed) => self.hold(renewed),
                 Err(error) => {
                     tracing::warn!(code = %error.code(), shard = lease.shard.0, "the lease could not be renewed");
-                    if matches!(error, Error::Fenced { .. }) {
+                    if matches!(error, LogError::Fenced { .. }) {
                         lock(&self.leases).remove(&lease.shard);
                     }
                 }

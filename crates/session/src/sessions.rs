@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use riverrun_event::Timestamp;
 use riverrun_log::{
-    Appended, Clock, Epoch, Error, Log, SessionHead, SessionKey, Ticket, TurnRecord, WorkScope,
+    Clock, DurableAppend, Epoch, Log, LogError, LogTicket, SessionHead, SessionKey, TurnRecord, WorkScope,
 };
 
 use crate::drain::Drain;
@@ -115,7 +115,7 @@ impl Sessions {
     }
 
     /// The turns without a terminal event in the shards that this process owns.
-    pub async fn open_turns(&self) -> Result<Vec<TurnRecord>, Error> {
+    pub async fn open_turns(&self) -> Result<Vec<TurnRecord>, LogError> {
         let mut open = Vec::new();
         for shard in self.0.ownership.shards() {
             open.extend(self.0.log.open_turns(WorkScope::Shard(shard)).await?);
@@ -188,7 +188,7 @@ impl Sessions {
         &self,
         hub: &Hub,
         batch: &Batch,
-    ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
+    ) -> Result<(LogTicket<DurableAppend>, SessionHead), AppendError> {
         hub.submit(&self.0.log, self.epoch_of(hub), self.now(), batch, &[]).await
     }
 
@@ -199,11 +199,11 @@ impl Sessions {
         hub: &Hub,
         batch: &Batch,
         built_on: SessionHead,
-        refusal: Error,
+        refusal: LogError,
     ) -> Result<Landed, AppendError> {
         hub.reset(built_on).await;
         match refusal {
-            Error::Conflict { .. } => self.append(source, hub, batch).await,
+            LogError::Conflict { .. } => self.append(source, hub, batch).await,
             error => Err(error.into()),
         }
     }
@@ -244,7 +244,7 @@ impl Sessions {
     }
 
     /// When the session was deleted, if it was and that is still to be known.
-    pub async fn deleted_at(&self, key: &SessionKey) -> Result<Option<riverrun_log::Timestamp>, Error> {
+    pub async fn deleted_at(&self, key: &SessionKey) -> Result<Option<riverrun_log::UnixMillis>, LogError> {
         if self.settings().deletions.is_zero() {
             return Ok(None);
         }
@@ -253,16 +253,16 @@ impl Sessions {
     }
 
     /// Deletions from before this time are forgotten.
-    pub(crate) fn deletions_before(&self) -> riverrun_log::Timestamp {
+    pub(crate) fn deletions_before(&self) -> riverrun_log::UnixMillis {
         let age = u64::try_from(self.settings().deletions.as_millis()).unwrap_or(u64::MAX);
-        riverrun_log::Timestamp::from_millis(self.0.clock.now().millis().saturating_sub(age))
+        riverrun_log::UnixMillis::from_millis(self.0.clock.now().millis().saturating_sub(age))
     }
 
     /// The one way in which a session goes. Its readers are cut, its runner and all that it does end at once, and
     /// nothing of it comes into a session that is made with the same id. False if it was gone before.
     ///
     /// It goes on though the caller does not wait: half a delete would leave a session that nobody can open.
-    pub async fn delete(&self, hub: &Arc<Hub>) -> Result<bool, Error> {
+    pub async fn delete(&self, hub: &Arc<Hub>) -> Result<bool, LogError> {
         if !self.hubs().close(hub) {
             return Ok(false);
         }
@@ -280,6 +280,6 @@ impl Sessions {
             }
             deleted
         });
-        deleting.await.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
+        deleting.await.unwrap_or_else(|error| Err(LogError::Failed(error.to_string())))
     }
 }

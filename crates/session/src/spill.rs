@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use riverrun_event::{Decoded, spill};
-use riverrun_log::{BlobRef, Fact, NewBlob};
+use riverrun_log::{BlobId, Fact, NewBlob};
 
 use crate::AppendError;
 use crate::hubs::Hub;
@@ -17,7 +17,7 @@ pub async fn spill_large(
     let mut facts = Vec::new();
     for blob in spill_all(hub, events, sessions.settings().event_bytes)? {
         let info = sessions.log().put_blob(&hub.key.tenant, blob).await?;
-        facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
+        facts.push(Fact::Blob(BlobId::from_digest(*info.reference.digest())));
     }
     Ok(facts)
 }

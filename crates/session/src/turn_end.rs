@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Record, Sequence, TurnId};
-use riverrun_log::{Chunk, Error, Progress};
+use riverrun_log::{Chunk, LogError, WorkProgress};
 
 use crate::READ_BYTES;
 use crate::hubs::{Found, Hub};
@@ -19,7 +19,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 pub enum WaitError {
     /// The log could not be read.
     #[error(transparent)]
-    Log(#[from] Error),
+    Log(#[from] LogError),
     /// The turn does not exist.
     #[error("the turn was not found")]
     NoTurn,
@@ -62,7 +62,7 @@ impl Sessions {
         // The head is read before the turn: an end that comes in between is found by both.
         let mut at = hub.head();
         let record = self.log().turn(&hub.key, turn).await?.ok_or(WaitError::NoTurn)?;
-        if record.fact.progress == Progress::Terminal {
+        if record.fact.progress == WorkProgress::Terminal {
             return Ok(());
         }
         loop {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt, stream};
 use riverrun_event::{OutputChanged, Sequence, TaskId};
 use riverrun_fold::State;
-use riverrun_log::{Error, Expired, SealedTurn, SessionKey, Snapshot, SnapshotFound};
+use riverrun_log::{Expired, LogError, SealedTurnRecord, SessionKey, Snapshot, SnapshotFound};
 
 use crate::hubs::{Hub, SNAPSHOT_BYTES};
 use crate::jobs::{Job, JobFailure, is_jobs};
@@ -188,7 +188,12 @@ enum TakeSnapshot {
 }
 
 /// Snapshots a session, stores the turns that left its state, packs all but the last `unsealed` events.
-async fn tend(sessions: &Sessions, key: &SessionKey, unsealed: u64, take: TakeSnapshot) -> Result<(), Error> {
+async fn tend(
+    sessions: &Sessions,
+    key: &SessionKey,
+    unsealed: u64,
+    take: TakeSnapshot,
+) -> Result<(), LogError> {
     // Upkeep is no use: it does not keep the session in memory.
     let hub = match sessions.hubs().known(key) {
         Some(hub) => hub,
@@ -221,7 +226,7 @@ async fn tend(sessions: &Sessions, key: &SessionKey, unsealed: u64, take: TakeSn
 }
 
 /// Stores the state at `head`, and the turns that left it since the last time. Answers its size.
-async fn snapshot(sessions: &Sessions, key: &SessionKey, head: Sequence) -> Result<u64, Error> {
+async fn snapshot(sessions: &Sessions, key: &SessionKey, head: Sequence) -> Result<u64, LogError> {
     let SnapshotFound { snapshot, .. } = sessions.log().snapshot(key, head).await?;
     let from = match snapshot {
         Some(snapshot) => read_state(snapshot.bytes).await,
@@ -240,17 +245,17 @@ async fn snapshot(sessions: &Sessions, key: &SessionKey, head: Sequence) -> Resu
         let size = json.len() as u64;
         (size, log.put_snapshot(&key, Snapshot { sequence: state.sequence, bytes: json.into() }))
     });
-    let (size, ticket) = stored.await.map_err(|error| Error::Failed(error.to_string()))?;
+    let (size, ticket) = stored.await.map_err(|error| LogError::Failed(error.to_string()))?;
     ticket.await?;
     Ok(size)
 }
 
-fn stored(turn: &riverrun_fold::SealedTurn) -> SealedTurn {
+fn stored(turn: &riverrun_fold::SealedTurn) -> SealedTurnRecord {
     let root = turn.turn.task_id.clone().or_else(|| turn.tasks.first().map(|task| task.task_id.clone()));
     let task =
         root.unwrap_or_else(|| TaskId::new(turn.turn.turn_id.as_str()).expect("ids share one alphabet"));
     let bytes = serde_json::to_vec(turn).expect("a sealed turn has string keys and no fallible parts");
-    SealedTurn {
+    SealedTurnRecord {
         turn: turn.turn.turn_id.clone(),
         task,
         first: turn.turn.first_sequence,

@@ -55,8 +55,8 @@ impl Arguments {
         let mut text = String::new();
         for fault in faults.take(MAX_FAULTS) {
             let path = fault.instance_path().to_string();
-            let place = if path.is_empty() { "the arguments" } else { path.as_str() };
-            let _ = write!(text, "; {place}: {}", cut(&fault.to_string()));
+            let location = if path.is_empty() { "the arguments" } else { path.as_str() };
+            let _ = write!(text, "; {location}: {}", cut(&fault.to_string()));
         }
         match text.strip_prefix("; ") {
             Some(faults) => {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_told_with_its_place() {
+    fn invalid_json_is_reported_with_its_position() {
         assert_eq!(
             check("{\"city\": \"Huế\",\n oops}").unwrap_err(),
             "the arguments of `weather` are not JSON: key must be a string at line 2 column 2"
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_with_its_path() {
+    fn a_misfit_is_reported_with_its_path() {
         let message = check(r#"{"days": 9, "town": 1}"#).unwrap_err();
         for part in ["/days", "maximum of 7", "\"city\" is a required property", "town"] {
             assert!(message.contains(part), "{part}: {message}");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_wrong_is_told() {
+    fn an_invalid_schema_is_reported() {
         assert!(Arguments::new("t", &json!({"type": "objet"})).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::ProcessHost;
 use crate::written::with_address;
 
 #[derive(Clone)]
-pub struct Call {
+pub struct ToolRequest {
     /// The model's name for the call.
     pub call_id: String,
     pub arguments: Value,
@@ -30,9 +30,9 @@ pub struct Call {
     pub must_match: bool,
 }
 
-/// What a running tool tells.
+/// The progress of a running tool.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Progress {
+pub struct CallProgress {
     pub message: Option<String>,
     /// From 0 to 1.
     pub fraction: Option<f64>,
@@ -42,7 +42,7 @@ pub struct Progress {
     pub block_index: Option<u32>,
 }
 
-impl Progress {
+impl CallProgress {
     /// JSON with `message`, `fraction`, and `partial`, which is the block of the output at `block_index`; or a message.
     pub(crate) fn read(text: &str) -> Self {
         #[derive(serde::Deserialize)]
@@ -68,4 +68,4 @@ impl Progress {
 }
 
 /// Where progress goes. It never blocks; progress that nobody can take is dropped.
-pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
+pub type ProgressSink = Arc<dyn Fn(CallProgress) + Send + Sync>;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
+use crate::{Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolRequest};
 
 /// Only the definition is known here: the runner waits for the caller's result, and never runs it.
 pub struct ClientTool {
@@ -51,7 +51,7 @@ impl Tool for ClientTool {
         &self.definition
     }
 
-    fn call(&self, _: Call) -> ToolFuture<'_> {
+    fn call(&self, _: ToolRequest) -> ToolFuture<'_> {
         let text = format!("the tool `{}` is run by the caller, not by the server", self.definition.name);
         Box::pin(std::future::ready(Err(ToolError::new(ToolErrorKind::Denied, text))))
     }

@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::run::caught;
-use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use crate::{
+    Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput, ToolRequest,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -33,7 +35,7 @@ pub struct FunctionTool {
     function: Function,
 }
 
-type Function = Box<dyn Fn(Call) -> ToolFuture<'static> + Send + Sync>;
+type Function = Box<dyn Fn(ToolRequest) -> ToolFuture<'static> + Send + Sync>;
 
 impl FunctionTool {
     pub fn new<T, F, R>(
@@ -53,7 +55,7 @@ impl FunctionTool {
     pub fn with_call<T, F, R>(
         name: impl Into<String>,
         description: impl Into<String>,
-        function: impl Fn(T, Call) -> F + Send + Sync + 'static,
+        function: impl Fn(T, ToolRequest) -> F + Send + Sync + 'static,
     ) -> Self
     where
         T: JsonSchema + DeserializeOwned + Send,
@@ -123,7 +125,7 @@ impl Tool for FunctionTool {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         // The function itself may panic before it gives a future, hence the block around both.
         Box::pin(caught(&self.definition.name, async move { (self.function)(call).await }))
     }

@@ -48,17 +48,17 @@ pub struct ProcessPlan {
 /// What a running process is told.
 #[derive(Debug)]
 pub struct Orders {
-    pub input: mpsc::Receiver<ProcessInput>,
+    pub input: mpsc::Receiver<StdinChunk>,
     pub terminate: oneshot::Receiver<Terminate>,
 }
 
-pub struct ProcessInput {
+pub struct StdinChunk {
     pub bytes: Vec<u8>,
-    /// Nothing comes behind it.
+    /// The last chunk.
     pub is_last: bool,
 }
 
-impl std::fmt::Debug for ProcessInput {
+impl std::fmt::Debug for StdinChunk {
     /// What is written may be a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ProcessInput({} bytes, is_last: {})", self.bytes.len(), self.is_last)
@@ -73,23 +73,23 @@ pub struct Terminate {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
 
-impl Stream {
+impl OutputStream {
     pub fn as_str(self) -> &'static str {
         match self {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputPart {
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// Where it begins in its stream.
     pub offset: u64,
     pub bytes: Vec<u8>,
@@ -121,7 +121,7 @@ pub enum HowEnded {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LargeOutput {
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// The first part, as far as it is kept.
     pub bytes: Vec<u8>,
     /// How long all of it was.

@@ -33,15 +33,15 @@ mod written;
 
 pub use self::http::{HttpConfig, HttpTool};
 pub use arguments::{Arguments, MAX_ARGUMENTS};
-pub use call::{Call, Progress, ProgressSink};
+pub use call::{CallProgress, ProgressSink, ToolRequest};
 pub use client_run::ClientTool;
 pub use command::{CommandConfig, CommandTool};
 pub use definition::{Effect, Flags, ToolDefinition};
-pub use file::{FILE_MEMORY, FetchError, Fetched, Reading, fetch, read_file, read_file_here};
+pub use file::{ExtractionTask, FILE_MEMORY, FetchError, Fetched, fetch, read_file, read_file_here};
 pub use function::{FunctionError, FunctionTool, IntoOutput, Json};
 pub use host::{
-    HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessInput,
-    ProcessPlan, Stream, Terminate,
+    HostFuture, HowEnded, LargeOutput, Orders, OutputPart, OutputStream, ProcessEnd, ProcessHost,
+    ProcessPlan, StdinChunk, Terminate,
 };
 pub use limits::ProcessLimits;
 pub use mark::{end_marked, end_of_call};
@@ -50,14 +50,14 @@ pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;
 pub use riverrun_file::{
-    FileError, FileKind, FileType, Limits as FileLimits, ReadFile, detect as detect_file,
+    FileError, FileKind, FileType, ReadFile, ReadLimits as FileLimits, detect as detect_file,
 };
 pub use riverrun_net::{AddressGuard, Unreachable, is_blocked};
 pub use run::run;
 pub use runs::Runs;
 pub use schema::{Misfit, SchemaError, check_schema, check_value, find_misfit};
 pub use scrub::redact_progress;
-pub use secret::Secret;
+pub use secret::ValueSource;
 pub use set::{Listing, SetError, ToolSet};
 pub use strays::use_supervisor;
 pub use supervisor::supervise;

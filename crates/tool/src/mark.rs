@@ -1,6 +1,6 @@
-//! Processes that were left behind: by a server which is gone, or by a program that put them out of its group.
+//! Processes left behind by a server that is gone, or moved out of their group by a program.
 //!
-//! A process id says nothing after its owner died: the number may belong to somebody else by now. Every process that a
+//! A process id is meaningless after its owner died: the number may have been reused. Every process that a
 //! host names carries its name in the environment, and so does whatever it starts; only what carries the name is ended,
 //! and through a handle that was taken before the name was read.
 
@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::process::{CALL, MARK};
+/// The variable that names the process to whoever looks for what it left behind.
+pub(crate) const MARK: &str = "RIVERRUN_PROCESS_ID";
+/// Beside it, for a process that has an id of its own: a copy of a session has the same ids.
+pub(crate) const CALL: &str = "RIVERRUN_PROCESS_OF";
 
-/// Ends whatever carries the mark of this process on this machine. Says how many there were; None if that cannot be
+/// Ends whatever carries the mark of this process on this machine. Returns how many there were; None if that cannot be
 /// found out here.
 pub fn end_marked(process: &str) -> Option<usize> {
     end_all(&[format!("{MARK}={process}")])

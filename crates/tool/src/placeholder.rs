@@ -20,13 +20,13 @@ pub(crate) fn plain(value: &Value) -> String {
 /// `{{` and `}}` stand for braces.
 pub(crate) fn pieces(text: &str, parameters: &Value) -> Result<Vec<Piece>, String> {
     let (mut pieces, mut plain) = (Vec::new(), String::new());
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        plain.push_str(&rest[..at]);
-        let brace = &rest[at..];
+    let mut remaining = text;
+    while let Some(at) = remaining.find(['{', '}']) {
+        plain.push_str(&remaining[..at]);
+        let brace = &remaining[at..];
         if brace.starts_with("{{") || brace.starts_with("}}") {
             plain.push_str(&brace[..1]);
-            rest = &brace[2..];
+            remaining = &brace[2..];
             continue;
         }
         let name = brace.strip_prefix('{').and_then(|inside| inside.split_once('}'));
@@ -42,9 +42,9 @@ pub(crate) fn pieces(text: &str, parameters: &Value) -> Result<Vec<Piece>, Strin
             pieces.push(Piece::Text(std::mem::take(&mut plain)));
         }
         pieces.push(Piece::Argument(name.to_owned()));
-        rest = behind;
+        remaining = behind;
     }
-    plain.push_str(rest);
+    plain.push_str(remaining);
     if !plain.is_empty() || pieces.is_empty() {
         pieces.push(Piece::Text(plain));
     }

@@ -20,16 +20,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::mark::end_soon;
 use crate::scrub::Scrubber;
 use crate::strays::{self, Registered};
-use crate::{ProcessLimits, Secret};
+use crate::{ProcessLimits, ValueSource};
 
 /// What a child gets of the server's environment without being named.
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 /// Between asking a group to end and ending it.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
-/// The variable that names the process to whoever looks for what it left behind.
-pub(crate) const MARK: &str = "RIVERRUN_PROCESS_ID";
-/// Beside it, for a process that has an id of its own: a copy of a session has the same ids.
-pub(crate) const CALL: &str = "RIVERRUN_PROCESS_OF";
 /// The variable that is different for every start of every program.
 const START: &str = "RIVERRUN_START_ID";
 /// How long a supervisor may take to end everything.
@@ -45,7 +41,7 @@ pub struct Program {
     /// Names of the server's environment variables that the program sees, beside the usual few.
     pub inherit: Vec<String>,
     /// Variables of its own.
-    pub env: BTreeMap<String, Secret>,
+    pub env: BTreeMap<String, ValueSource>,
     pub limits: ProcessLimits,
 }
 
@@ -257,12 +253,12 @@ async fn wait_unreaped(pid: Pid) {
     let mut signals = signal(SignalKind::child()).ok();
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     while let Ok(None) = waitid(WaitId::Pid(pid), options) {
-        let told = async {
+        let changed = async {
             match &mut signals {
                 Some(signals) => drop(signals.recv().await),
                 None => std::future::pending().await,
             }
         };
-        let _ = tokio::time::timeout(LOOK_AGAIN, told).await;
+        let _ = tokio::time::timeout(LOOK_AGAIN, changed).await;
     }
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use crate::{Arguments, Call, Tool, ToolError, ToolErrorKind, ToolOutput};
+use crate::{Arguments, Tool, ToolError, ToolErrorKind, ToolOutput, ToolRequest};
 
 /// Checks the arguments, then runs the tool until it ends, its time is up or the call is cancelled. Without a
 /// timeout the tool's own holds.
 pub async fn run(
     tool: &dyn Tool,
     arguments: &Arguments,
-    call: Call,
+    call: ToolRequest,
     timeout: Option<Duration>,
 ) -> Result<ToolOutput, ToolError> {
     arguments.check(&call.arguments)?;

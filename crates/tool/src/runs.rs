@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::{Program, Secret};
+use crate::{Program, ValueSource};
 
 /// A program, an address or a server. Empty for what is compiled in: a function is what its name says.
 #[derive(Clone, PartialEq, Default)]
@@ -35,7 +35,7 @@ impl Runs {
         if !names.is_empty() {
             shown["environment"] = json!(names);
         }
-        let env = places(program.env.iter().map(|(name, value)| (name.as_str(), value)));
+        let env = shown_values(program.env.iter().map(|(name, value)| (name.as_str(), value)));
         let sealed = json!({
             "command": program.argv,
             "cwd": program.cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
@@ -48,7 +48,7 @@ impl Runs {
     pub(crate) fn request<'a>(
         method: Option<&str>,
         url: &str,
-        headers: impl Iterator<Item = (&'a str, &'a Secret)> + Clone,
+        headers: impl Iterator<Item = (&'a str, &'a ValueSource)> + Clone,
     ) -> Self {
         let mut shown = json!({"url": shown_url(url)});
         if let Some(method) = method {
@@ -58,7 +58,7 @@ impl Runs {
         if !names.is_empty() {
             shown["headers"] = json!(names);
         }
-        Self { shown, sealed: json!({"method": method, "url": url, "headers": places(headers)}) }
+        Self { shown, sealed: json!({"method": method, "url": url, "headers": shown_values(headers)}) }
     }
 
     /// A tool of a server: another server, another name there or another promise is another tool.
@@ -81,16 +81,16 @@ impl fmt::Debug for Runs {
 }
 
 /// Where each value comes from. A secret's own value is no part of it, so that a new key is not another tool.
-fn places<'a>(values: impl Iterator<Item = (&'a str, &'a Secret)>) -> Value {
-    let place = |(name, secret): (&str, &Secret)| {
-        let place = match secret {
-            Secret::Plain(value) => json!({"value": value}),
-            Secret::Env(name) => json!({"env": name}),
-            Secret::File(path) => json!({"file": path.to_string_lossy()}),
+fn shown_values<'a>(values: impl Iterator<Item = (&'a str, &'a ValueSource)>) -> Value {
+    let shown_value = |(name, secret): (&str, &ValueSource)| {
+        let shown_value = match secret {
+            ValueSource::Plain(value) => json!({"value": value}),
+            ValueSource::Env(name) => json!({"env": name}),
+            ValueSource::File(path) => json!({"file": path.to_string_lossy()}),
         };
-        (name.to_owned(), place)
+        (name.to_owned(), shown_value)
     };
-    Value::Object(values.map(place).collect::<Map<_, _>>())
+    Value::Object(values.map(shown_value).collect::<Map<_, _>>())
 }
 
 /// An address without what may be a key: who calls, and what its query holds beside places for arguments.
@@ -100,15 +100,15 @@ fn shown_url(url: &str) -> String {
         None => (url, None),
     };
     let mut shown = match address.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        Some((scheme, remaining)) => {
+            let (authority, path) = remaining.split_at(remaining.find('/').unwrap_or(remaining.len()));
             let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
             format!("{scheme}://{host}{path}")
         }
         None => address.to_owned(),
     };
-    for (place, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
-        shown.push(if place == 0 { '?' } else { '&' });
+    for (shown_value, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        shown.push(if shown_value == 0 { '?' } else { '&' });
         match pair.split_once('=') {
             Some((name, value)) if !(value.starts_with('{') && value.ends_with('}')) => {
                 shown.push_str(&format!("{name}=…"));
@@ -130,8 +130,8 @@ mod tests {
             cwd: Some("/srv".into()),
             inherit: vec!["EDITOR".to_owned()],
             env: [
-                ("MODE".to_owned(), Secret::Plain(value.to_owned())),
-                ("TOKEN".to_owned(), Secret::Env("T".to_owned())),
+                ("MODE".to_owned(), ValueSource::Plain(value.to_owned())),
+                ("TOKEN".to_owned(), ValueSource::Env("T".to_owned())),
             ]
             .into(),
             ..Program::default()

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use riverrun_secret::{Redacting, known, learn, learn_named, learn_referred};
 use serde_json::Value;
 
-use crate::{Progress, ProgressSink, Secret, ToolError, ToolOutput};
+use crate::{CallProgress, ProgressSink, ToolError, ToolOutput, ValueSource};
 
 /// Of a secret that comes in several messages of progress, fewer bytes than this may be seen.
 const SHORTEST_HELD: usize = 6;
@@ -19,12 +19,12 @@ pub(crate) struct Scrubber;
 impl Scrubber {
     /// Learns variables or headers with their names. A plain value is a secret if its name says so. One that cannot be
     /// read now is not learned: nothing was sent of it either.
-    pub fn of<'a>(named: impl IntoIterator<Item = (&'a str, &'a Secret)>) -> Self {
+    pub fn of<'a>(named: impl IntoIterator<Item = (&'a str, &'a ValueSource)>) -> Self {
         for (name, secret) in named {
             match secret {
-                Secret::Plain(value) => learn_named(name, value),
-                Secret::File(_) => secret.read().iter().for_each(|value| learn(value)),
-                Secret::Env(_) => secret.read().iter().for_each(|value| {
+                ValueSource::Plain(value) => learn_named(name, value),
+                ValueSource::File(_) => secret.read().iter().for_each(|value| learn(value)),
+                ValueSource::Env(_) => secret.read().iter().for_each(|value| {
                     learn_named(name, value);
                     learn_referred(value);
                 }),
@@ -65,14 +65,14 @@ impl Scrubber {
 /// The sink, told nothing that is secret, also if a secret comes in several messages.
 pub fn redact_progress(sink: ProgressSink) -> ProgressSink {
     let messages = Mutex::new(Redacting::prompt(known(), SHORTEST_HELD));
-    Arc::new(move |progress: Progress| {
-        let Progress { message, fraction, partial, block_index } = progress;
+    Arc::new(move |progress: CallProgress| {
+        let CallProgress { message, fraction, partial, block_index } = progress;
         let message = message.map(|message| {
             let mut messages = messages.lock().unwrap_or_else(PoisonError::into_inner);
             String::from_utf8_lossy(&messages.push(message.as_bytes())).into_owned()
         });
         let output = ToolOutput { content: partial.into_iter().collect(), ..ToolOutput::default() };
-        sink(Progress { message, fraction, partial: output.redacted().content.pop(), block_index });
+        sink(CallProgress { message, fraction, partial: output.redacted().content.pop(), block_index });
     })
 }
 
@@ -134,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_value_is_a_secret_if_its_name_says_so() {
-        let (plain, named) = (Secret::from("metric-units"), Secret::from("sk-12345678"));
+    fn a_plain_value_with_a_secret_name_is_a_secret() {
+        let (plain, named) = (ValueSource::from("metric-units"), ValueSource::from("sk-12345678"));
         let scrubber = Scrubber::of([("UNITS", &plain), ("API_KEY", &named)]);
         assert_eq!(scrubber.text("metric-units sk-12345678"), "metric-units [secret]");
     }
@@ -146,10 +146,10 @@ mod tests {
         let seen = Arc::new(Mutex::new(String::new()));
         let sink = redact_progress({
             let seen = seen.clone();
-            Arc::new(move |progress: Progress| seen.lock().unwrap().push_str(&progress.message.unwrap()))
+            Arc::new(move |progress: CallProgress| seen.lock().unwrap().push_str(&progress.message.unwrap()))
         });
         for message in ["it is tr0ub4d", "or-and", "-3 indeed"] {
-            sink(Progress { message: Some(message.to_owned()), ..Progress::default() });
+            sink(CallProgress { message: Some(message.to_owned()), ..CallProgress::default() });
         }
         assert_eq!(*seen.lock().unwrap(), "it is [secret] indeed");
     }

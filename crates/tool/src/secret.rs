@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Where a value comes from. Debug output never shows the value.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Secret {
+pub enum ValueSource {
     /// The value itself, for what is not secret.
     Plain(String),
     /// The name of an environment variable of the server.
@@ -14,18 +14,18 @@ pub enum Secret {
     File(PathBuf),
 }
 
-impl Secret {
+impl ValueSource {
     /// Err names the place, never the value.
     pub fn read(&self) -> Result<String, String> {
         match self {
-            Secret::Plain(value) => Ok(value.clone()),
-            Secret::Env(name) => {
+            ValueSource::Plain(value) => Ok(value.clone()),
+            ValueSource::Env(name) => {
                 let value = riverrun_secret::variable(name);
                 let value = value.ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
                 riverrun_secret::learn_referred(&value);
                 Ok(value)
             }
-            Secret::File(path) => match std::fs::read_to_string(path) {
+            ValueSource::File(path) => match std::fs::read_to_string(path) {
                 Ok(text) => {
                     riverrun_secret::learn(&text);
                     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
@@ -36,18 +36,18 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Secret::Plain(_) => f.write_str("Plain(…)"),
-            Secret::Env(name) => write!(f, "Env({name})"),
-            Secret::File(path) => write!(f, "File({})", path.display()),
+            ValueSource::Plain(_) => f.write_str("Plain(…)"),
+            ValueSource::Env(name) => write!(f, "Env({name})"),
+            ValueSource::File(path) => write!(f, "File({})", path.display()),
         }
     }
 }
 
-impl From<&str> for Secret {
+impl From<&str> for ValueSource {
     fn from(value: &str) -> Self {
-        Secret::Plain(value.to_owned())
+        ValueSource::Plain(value.to_owned())
     }
 }

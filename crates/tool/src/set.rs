@@ -9,7 +9,7 @@ use serde_json::Value;
 use riverrun_event::nearest;
 
 use crate::name::{is_valid_name, shown};
-use crate::{Arguments, Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, run};
+use crate::{Arguments, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolRequest, run};
 
 /// Names that an error text lists.
 const MAX_LISTED: usize = 50;
@@ -94,7 +94,7 @@ impl ToolSet {
     pub async fn run(
         &self,
         name: &str,
-        call: Call,
+        call: ToolRequest,
         timeout: Option<Duration>,
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.entry(name)?;
@@ -119,8 +119,8 @@ impl ToolSet {
             text.push_str("; there are no tools");
         } else {
             let listed = names[..names.len().min(MAX_LISTED)].join(", ");
-            let rest = if names.len() > MAX_LISTED { ", …" } else { "" };
-            text.push_str(&format!("; there are: {listed}{rest}"));
+            let ellipsis = if names.len() > MAX_LISTED { ", …" } else { "" };
+            text.push_str(&format!("; there are: {listed}{ellipsis}"));
         }
         ToolError::new(ToolErrorKind::UnknownTool, text)
     }

@@ -13,6 +13,9 @@ use tokio::process::Command;
 
 use crate::ProcessLimits;
 
+/// The first argument of this binary when it is to be a supervisor.
+pub(crate) const SUPERVISE: &str = "__supervise";
+
 /// The program that supervises.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -54,7 +57,7 @@ impl Registry {
     #[cfg(target_os = "linux")]
     pub fn command(&self, limits: &ProcessLimits) -> Command {
         let mut command = Command::new(self.program);
-        command.arg0("riverrun-supervisor").arg(crate::supervisor::SUPERVISE);
+        command.arg0("riverrun-supervisor").arg(SUPERVISE);
         command.arg(std::process::id().to_string()).arg(limits.to_word());
         command
     }

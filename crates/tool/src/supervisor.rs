@@ -14,8 +14,6 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The first argument of this binary when it is to be a supervisor.
-pub(crate) const SUPERVISE: &str = "__supervise";
 /// The first argument when it is to end by the signal that ended the program.
 #[cfg(target_os = "linux")]
 const DIE: &str = "__die";
@@ -36,7 +34,7 @@ pub fn supervise() -> Option<ExitCode> {
         if word == DIE {
             return Some(linux::die(arguments.next()));
         }
-        if word == SUPERVISE {
+        if word == crate::strays::SUPERVISE {
             return Some(linux::run(arguments));
         }
     }

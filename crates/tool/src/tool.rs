@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::{Call, ToolDefinition, ToolError, ToolOutput};
+use crate::{ToolDefinition, ToolError, ToolOutput, ToolRequest};
 
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
@@ -17,5 +17,5 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Runs the tool once. The arguments fit the schema when this is called. Cancelling the call's token, or
     /// dropping the future, stops the work and whatever it started.
-    fn call(&self, call: Call) -> ToolFuture<'_>;
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_>;
 }

@@ -7,43 +7,43 @@ use serde_json::Value;
 
 /// The form of a value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Form {
+pub enum ValueForm {
     Text,
     Integer,
     Number,
     Boolean,
     /// Opaque to us.
     Json,
-    List(Box<Form>),
+    List(Box<ValueForm>),
     Named(String),
-    OneOf(Vec<Form>),
+    OneOf(Vec<ValueForm>),
     Null,
 }
 
-pub struct Member {
+pub struct CatalogueMember {
     pub name: String,
-    pub form: Form,
+    pub form: ValueForm,
     pub needed: bool,
     pub description: String,
 }
 
-pub enum Shape {
+pub enum TypeShape {
     /// An object; its tags are the values that its `type` has as an arm of a union.
     Object {
-        members: Vec<Member>,
+        members: Vec<CatalogueMember>,
         tags: Vec<String>,
     },
     /// Objects that differ by `type`, open for types that are not known.
     Union(Vec<String>),
     /// One of a few words.
     Words(Vec<String>),
-    Alias(Form),
+    Alias(ValueForm),
 }
 
 pub struct Definition {
     pub name: String,
     pub description: String,
-    pub shape: Shape,
+    pub shape: TypeShape,
 }
 
 pub struct Row {
@@ -87,10 +87,10 @@ impl EventCatalogue {
 }
 
 impl Definition {
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[CatalogueMember] {
         match &self.shape {
-            Shape::Object { members, .. } => members,
-            Shape::Union(_) | Shape::Words(_) | Shape::Alias(_) => &[],
+            TypeShape::Object { members, .. } => members,
+            TypeShape::Union(_) | TypeShape::Words(_) | TypeShape::Alias(_) => &[],
         }
     }
 }
@@ -100,13 +100,13 @@ fn definition(name: &str, schema: &Value, tags: Vec<String>) -> Definition {
     let words = words(schema);
     let shape = if !arms.is_empty() {
         let mut seen = BTreeSet::new();
-        Shape::Union(arms.into_iter().filter(|arm| seen.insert(arm.clone())).collect())
+        TypeShape::Union(arms.into_iter().filter(|arm| seen.insert(arm.clone())).collect())
     } else if !words.is_empty() {
-        Shape::Words(words)
+        TypeShape::Words(words)
     } else if schema["type"] == "object" {
-        Shape::Object { members: members(schema), tags }
+        TypeShape::Object { members: members(schema), tags }
     } else {
-        Shape::Alias(form(schema))
+        TypeShape::Alias(form(schema))
     };
     Definition { name: name.to_owned(), description: text(&schema["description"]), shape }
 }
@@ -123,14 +123,14 @@ fn words(schema: &Value) -> Vec<String> {
 }
 
 /// The members that must be there come first, then all by name: the order must not depend on how maps are built.
-fn members(schema: &Value) -> Vec<Member> {
+fn members(schema: &Value) -> Vec<CatalogueMember> {
     let needed: BTreeSet<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut members: Vec<Member> = schema["properties"]
+    let mut members: Vec<CatalogueMember> = schema["properties"]
         .as_object()
         .into_iter()
         .flatten()
-        .map(|(name, value)| Member {
+        .map(|(name, value)| CatalogueMember {
             name: name.clone(),
             form: form(value),
             needed: needed.contains(name.as_str()),
@@ -141,21 +141,21 @@ fn members(schema: &Value) -> Vec<Member> {
     members
 }
 
-fn form(schema: &Value) -> Form {
+fn form(schema: &Value) -> ValueForm {
     if let Some(name) = reference(schema) {
-        return Form::Named(name);
+        return ValueForm::Named(name);
     }
     if let Some(arms) = schema["oneOf"].as_array() {
-        return Form::OneOf(arms.iter().map(form).collect());
+        return ValueForm::OneOf(arms.iter().map(form).collect());
     }
     match schema["type"].as_str() {
-        Some("string") => Form::Text,
-        Some("integer") => Form::Integer,
-        Some("number") => Form::Number,
-        Some("boolean") => Form::Boolean,
-        Some("null") => Form::Null,
-        Some("array") => Form::List(Box::new(form(&schema["items"]))),
-        Some(_) | None => Form::Json,
+        Some("string") => ValueForm::Text,
+        Some("integer") => ValueForm::Integer,
+        Some("number") => ValueForm::Number,
+        Some("boolean") => ValueForm::Boolean,
+        Some("null") => ValueForm::Null,
+        Some("array") => ValueForm::List(Box::new(form(&schema["items"]))),
+        Some(_) | None => ValueForm::Json,
     }
 }
 

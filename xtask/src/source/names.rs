@@ -84,7 +84,11 @@ fn defined(line: &str) -> Option<(&str, bool)> {
 /// Identifiers of a line, without its comment and its string literals.
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split_once("//").map_or(line, |(code, _)| code);
-    let outside = code.split('"').step_by(2);
+    // A raw string with quotes inside it ends at `"#`.
+    let (code, behind) = code
+        .split_once("r#\"")
+        .map_or((code, ""), |(code, raw)| (code, raw.split_once("\"#").map_or("", |(_, behind)| behind)));
+    let outside = code.split('"').step_by(2).chain(behind.split('"').step_by(2));
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     outside.flat_map(move |code| code.split(move |c| !is_part(c))).filter(|word| !word.is_empty())
 }
@@ -117,7 +121,7 @@ mod tests {
             file("crates/a/src/a.rs", "pub struct Page;\nenum Found {}\nlet was_told = 1; // told\n"),
             file(
                 "crates/b/src/b.rs",
-                "pub struct Page(u8);\npub(crate) type Found = u8;\nlet x = \"told\";\nstruct ToldAll;",
+                "pub struct Page(u8);\npub(crate) type Found = u8;\nlet x = \"told\";\nlet y = r#\"{\"said\": 1}\"#;\nstruct ToldAll;",
             ),
         ];
         let names = count(&files.iter().collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::root;
 
 const POLICY: &str = "deny.toml";
@@ -42,16 +42,16 @@ struct Dependency<'a> {
     source: &'a str,
 }
 
-pub fn problems(metadata: &Value) -> Result<Vec<Problem>> {
+pub fn problems(metadata: &Value) -> Result<Vec<BrokenRule>> {
     let text = std::fs::read_to_string(root().join(POLICY)).context(POLICY)?;
     let policy: Policy = toml::from_str(&text).context(POLICY)?;
     Ok(violations(&policy, &dependencies(metadata)))
 }
 
-fn violations(policy: &Policy, dependencies: &[Dependency<'_>]) -> Vec<Problem> {
+fn violations(policy: &Policy, dependencies: &[Dependency<'_>]) -> Vec<BrokenRule> {
     let mut problems = Vec::new();
     let mut report = |dependency: &Dependency<'_>, advice: String| {
-        problems.push(Problem::new(format!("{} {}", dependency.name, dependency.version), advice));
+        problems.push(BrokenRule::new(format!("{} {}", dependency.name, dependency.version), advice));
     };
     for dependency in dependencies {
         if !is_allowed(&policy.licenses.allow, dependency.license) {
@@ -77,7 +77,7 @@ fn is_allowed(allowed: &BTreeSet<String>, license: &str) -> bool {
 }
 
 /// A package in several versions, of which all but the newest must be skipped; and skips without such a package.
-fn duplicates(skip: &BTreeSet<String>, dependencies: &[Dependency<'_>]) -> Vec<Problem> {
+fn duplicates(skip: &BTreeSet<String>, dependencies: &[Dependency<'_>]) -> Vec<BrokenRule> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for dependency in dependencies {
         versions.entry(dependency.name).or_default().push(dependency.version);
@@ -94,7 +94,7 @@ fn duplicates(skip: &BTreeSet<String>, dependencies: &[Dependency<'_>]) -> Vec<P
             });
             match entry {
                 Some(entry) => needed.extend([entry.as_str()]),
-                None => problems.push(Problem::new(
+                None => problems.push(BrokenRule::new(
                     format!("{name} {old}"),
                     format!(
                         "{name} {} is there too: use one, or skip `{name}@{old}` in {POLICY}",
@@ -106,7 +106,7 @@ fn duplicates(skip: &BTreeSet<String>, dependencies: &[Dependency<'_>]) -> Vec<P
     }
     let stale = skip.iter().filter(|entry| !needed.contains(entry.as_str()));
     problems.extend(
-        stale.map(|entry| Problem::new(POLICY, format!("`{entry}` is no duplicate any more: remove it"))),
+        stale.map(|entry| BrokenRule::new(POLICY, format!("`{entry}` is no duplicate any more: remove it"))),
     );
     problems
 }
@@ -148,7 +148,7 @@ mod tests {
             .map(|(name, version, license)| Dependency { name, version, license, source: &source })
             .collect();
         let found: Vec<String> =
-            violations(&policy, &dependencies).iter().map(|problem| problem.place.clone()).collect();
+            violations(&policy, &dependencies).iter().map(|problem| problem.location.clone()).collect();
         assert_eq!(found, expected);
     }
 

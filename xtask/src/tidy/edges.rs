@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Problem;
+use super::BrokenRule;
 
 /// The edges that are allowed. A new one needs a decision record.
 const EDGES: &[(&str, &[&str])] = &[
@@ -80,7 +80,7 @@ const PURE: &[&str] = &["riverrun-event", "riverrun-fold", "riverrun-dialect"];
 const IMPURE: &[&str] =
     &["tokio", "rand", "getrandom", "fastrand", "mio", "reqwest", "hyper", "axum", "rusqlite"];
 
-pub fn problems(metadata: &Value) -> Vec<Problem> {
+pub fn problems(metadata: &Value) -> Vec<BrokenRule> {
     let graph = Graph::new(metadata);
     let mut problems = Vec::new();
     for member in &graph.members {
@@ -91,24 +91,27 @@ pub fn problems(metadata: &Value) -> Vec<Problem> {
             if IMPURE.contains(&package.as_str()) {
                 let advice =
                     format!("`{pure}` is pure and must not rest on `{package}` (through `{through}`)");
-                problems.push(Problem::new(format!("{pure}/Cargo.toml"), advice));
+                problems.push(BrokenRule::new(format!("{pure}/Cargo.toml"), advice));
             }
         }
     }
     problems
 }
 
-fn workspace_edges(graph: &Graph, member: &str) -> Vec<Problem> {
+fn workspace_edges(graph: &Graph, member: &str) -> Vec<BrokenRule> {
     if FREE.contains(&member) {
         return Vec::new();
     }
-    let place = format!("{member}/Cargo.toml");
+    let location = format!("{member}/Cargo.toml");
     let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == member) else {
-        return vec![Problem::new(place, format!("list the edges of `{member}` in xtask/src/tidy/edges.rs"))];
+        return vec![BrokenRule::new(
+            location,
+            format!("list the edges of `{member}` in xtask/src/tidy/edges.rs"),
+        )];
     };
     let below = graph.edges.get(member).into_iter().flatten();
     let foreign = below.filter(|name| graph.members.contains(*name) && !allowed.contains(&name.as_str()));
-    foreign.map(|name| Problem::new(&place, format!("`{member}` must not rest on `{name}`"))).collect()
+    foreign.map(|name| BrokenRule::new(&location, format!("`{member}` must not rest on `{name}`"))).collect()
 }
 
 /// Packages by name, with what each needs in order to be built; what only tests need is left out.
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crate_rests_on_from_afar_is_found() {
+    fn transitive_dependencies_are_found() {
         let graph = graph(&[("riverrun-event", "near", None), ("near", "tokio", None)]);
         assert!(graph.below("riverrun-event").contains(&("tokio".to_owned(), "near".to_owned())));
     }

@@ -1,6 +1,6 @@
 //! The worked examples of CONTRIBUTING.md: their paths, lines of files and commands exist.
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::File;
 use crate::walks::quoted;
 
@@ -13,16 +13,16 @@ const CONDITION: &str = "<!-- checked once this exists: ";
 /// Folders that a path in the text can begin with.
 const FOLDERS: &[&str] = &["crates/", "spec/", "docs/", "xtask/", "clients/", "tests/", "examples/", "fuzz/"];
 
-pub fn problems(files: &[File]) -> Vec<Problem> {
+pub fn problems(files: &[File]) -> Vec<BrokenRule> {
     let text = find(files, PAGE).map_or("", |page| page.text.as_str());
     SECTIONS.iter().flat_map(|title| section_problems(text, title, files)).collect()
 }
 
-fn section_problems(text: &str, title: &str, files: &[File]) -> Vec<Problem> {
+fn section_problems(text: &str, title: &str, files: &[File]) -> Vec<BrokenRule> {
     let heading = format!("## Add {title}");
     let lines = || text.lines().enumerate().skip_while(|(_, line)| *line != heading);
     if lines().next().is_none() {
-        return vec![Problem::new(PAGE, format!("add a section `{heading}`"))];
+        return vec![BrokenRule::new(PAGE, format!("add a section `{heading}`"))];
     }
     let section = || lines().skip(1).take_while(|(_, line)| !line.starts_with("## "));
     let condition = section().find_map(|(_, line)| line.strip_prefix(CONDITION)?.strip_suffix(" -->"));
@@ -47,7 +47,7 @@ fn section_problems(text: &str, title: &str, files: &[File]) -> Vec<Problem> {
             (None, Some(None)) => line.strip_prefix("$ ").and_then(|command| lost_command(files, command)),
             (None, None) => lost_path(files, line),
         };
-        problems.extend(wrong.map(|advice| Problem::new(format!("{PAGE}:{}", at + 1), advice)));
+        problems.extend(wrong.map(|advice| BrokenRule::new(format!("{PAGE}:{}", at + 1), advice)));
     }
     problems
 }
@@ -73,7 +73,7 @@ fn exists(files: &[File], pattern: &str) -> bool {
 }
 
 fn fits(name: &str, part: &str) -> bool {
-    match part.split_once('<').and_then(|(before, rest)| Some((before, rest.split_once('>')?.1))) {
+    match part.split_once('<').and_then(|(before, remaining)| Some((before, remaining.split_once('>')?.1))) {
         Some((before, behind)) => name.starts_with(before) && name.ends_with(behind),
         None => name == part,
     }

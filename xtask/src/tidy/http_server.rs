@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::root;
 
 /// The packages, and whether their default features are left out: those of `riverrun` are for its binary.
@@ -18,12 +18,12 @@ const SERVERS: &[&str] = &["axum", "axum-core", "riverrun-server", "tower-http",
 /// Packages that do so only with the feature `server`.
 const OPTIONAL_SERVERS: &[&str] = &["hyper", "hyper-util"];
 
-pub fn problems() -> Result<Vec<Problem>> {
+pub fn problems() -> Result<Vec<BrokenRule>> {
     let mut problems = Vec::new();
     for (package, bare) in WITHOUT_SERVER {
         let tree = tree(package, *bare)?;
         problems.extend(servers(&tree).into_iter().map(|found| {
-            Problem::new(
+            BrokenRule::new(
                 *package,
                 format!("`{found}` is an HTTP server: see `cargo tree -p {package} -i {found}`"),
             )

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::{File, root};
 
-pub fn problems(files: &[File]) -> Vec<Problem> {
+pub fn problems(files: &[File]) -> Vec<BrokenRule> {
     let pages: Vec<&File> = files.iter().filter(|file| file.has_extension(&["md"])).collect();
     let anchors: BTreeMap<&str, BTreeSet<String>> =
         pages.iter().map(|page| (page.path.as_str(), headings(&page.text))).collect();
@@ -13,7 +13,7 @@ pub fn problems(files: &[File]) -> Vec<Problem> {
     for page in &pages {
         for (line, target) in links(&page.text) {
             if let Some(advice) = broken(&page.path, &target, &anchors) {
-                problems.push(Problem::new(format!("{}:{line}", page.path), advice));
+                problems.push(BrokenRule::new(format!("{}:{line}", page.path), advice));
             }
         }
     }
@@ -65,12 +65,12 @@ fn links(text: &str) -> Vec<(usize, String)> {
     for (number, line) in prose(text) {
         // Between single back-quotes stands code.
         let plain: String = line.split('`').step_by(2).collect::<Vec<_>>().join("x");
-        let mut rest = plain.as_str();
-        while let Some((_, after)) = rest.split_once("](") {
+        let mut remaining = plain.as_str();
+        while let Some((_, after)) = remaining.split_once("](") {
             let Some((target, after)) = after.split_once(')') else { break };
             let target = target.split_whitespace().next().unwrap_or_default();
             found.push((number, target.trim_matches(['<', '>']).to_owned()));
-            rest = after;
+            remaining = after;
         }
     }
     found
@@ -93,8 +93,8 @@ fn headings(text: &str) -> BTreeSet<String> {
 }
 
 fn slug(title: &str) -> String {
-    let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
+    let allowed = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    allowed.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]

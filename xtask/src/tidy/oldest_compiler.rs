@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Problem;
+use super::BrokenRule;
 
-pub fn problems(metadata: &Value) -> Vec<Problem> {
+pub fn problems(metadata: &Value) -> Vec<BrokenRule> {
     let ours: Vec<&str> =
         metadata["workspace_members"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let packages = || metadata["packages"].as_array().into_iter().flatten();
@@ -20,13 +20,13 @@ fn needed(package: &Value) -> u32 {
     version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0)
 }
 
-fn too_new(package: &Value, promised: u32) -> Problem {
+fn too_new(package: &Value, promised: u32) -> BrokenRule {
     let text = |member: &str| package[member].as_str().unwrap_or_default().to_owned();
     let advice = format!(
         "it needs Rust {}, Cargo.toml promises 1.{promised}: raise `rust-version` or use an older version",
         text("rust_version")
     );
-    Problem::new(format!("{} {}", text("name"), text("version")), advice)
+    BrokenRule::new(format!("{} {}", text("name"), text("version")), advice)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::{File, root};
 use crate::source::{cycles, is_source, names};
 
@@ -59,7 +59,7 @@ impl fmt::Display for Exception {
 /// Sorted exceptions by package. Two definitions of one name in one package are two exceptions.
 type Lists = BTreeMap<String, Vec<Exception>>;
 
-pub fn problems(files: &[File]) -> Result<Vec<Problem>> {
+pub fn problems(files: &[File]) -> Result<Vec<BrokenRule>> {
     let listed = read()?;
     Ok(differences(&listed, &found(files)))
 }
@@ -104,19 +104,19 @@ fn found(files: &[File]) -> Lists {
     lists
 }
 
-fn differences(listed: &Lists, found: &Lists) -> Vec<Problem> {
+fn differences(listed: &Lists, found: &Lists) -> Vec<BrokenRule> {
     let packages: BTreeSet<&String> = listed.keys().chain(found.keys()).collect();
     let none = Vec::new();
     let mut problems = Vec::new();
     for package in packages {
         let (listed, found) = (listed.get(package).unwrap_or(&none), found.get(package).unwrap_or(&none));
         for new in without(found, listed) {
-            problems.push(Problem::new(package, new.rule.advice(&new.name)));
+            problems.push(BrokenRule::new(package, new.rule.advice(&new.name)));
         }
         let stale = without(listed, found).len();
         if stale > 0 {
             let advice = format!("{stale} exceptions are gone: run `cargo xtask tidy --shrink`");
-            problems.push(Problem::new(format!("{FOLDER}/{package}.txt"), advice));
+            problems.push(BrokenRule::new(format!("{FOLDER}/{package}.txt"), advice));
         }
     }
     problems
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_and_what_is_listed_in_vain_are_found() {
+    fn new_and_stale_exceptions_are_found() {
         check(&["word was_told"], &["word was_told"], 0);
         check(&["word was_told"], &["word is_told"], 2);
         check(&["type Place"], &["type Place", "type Place"], 1);

@@ -1,6 +1,6 @@
 //! What files may hold, and how long they may be.
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::File;
 
 /// Files over this many lines are split.
@@ -21,31 +21,31 @@ const PURE: &[&str] = &["crates/event/src/", "crates/fold/src/", "crates/dialect
 const IMPURE: &[&str] =
     &["SystemTime", "Instant::now", "std::fs", "std::net", "std::env", "std::process", "thread::sleep"];
 
-pub fn problems(files: &[File]) -> Vec<Problem> {
+pub fn problems(files: &[File]) -> Vec<BrokenRule> {
     files.iter().flat_map(|file| [too_long(file), leftovers(file), impurities(file)]).flatten().collect()
 }
 
-fn too_long(file: &File) -> Vec<Problem> {
+fn too_long(file: &File) -> Vec<BrokenRule> {
     let lines = file.text.lines().count();
     let counts = file.has_extension(&["rs", "ts", "tsx", "mjs", "js", "py", "css", "sh"]);
     if !counts || file.is_generated() || file.is_test() || lines <= MOST_LINES {
         return Vec::new();
     }
-    vec![Problem::new(&file.path, format!("{lines} lines, split it: at most {MOST_LINES}"))]
+    vec![BrokenRule::new(&file.path, format!("{lines} lines, split it: at most {MOST_LINES}"))]
 }
 
-fn leftovers(file: &File) -> Vec<Problem> {
+fn leftovers(file: &File) -> Vec<BrokenRule> {
     if !file.has_extension(&["rs", "ts", "tsx", "mjs", "py", "toml"]) {
         return Vec::new();
     }
     let found = |(at, line): (usize, &str)| {
         let word = LEFTOVERS.iter().find(|word| line.contains(**word))?;
-        Some(Problem::new(format!("{}:{}", file.path, at + 1), format!("finish or remove `{word}`")))
+        Some(BrokenRule::new(format!("{}:{}", file.path, at + 1), format!("finish or remove `{word}`")))
     };
     file.text.lines().enumerate().filter_map(found).collect()
 }
 
-fn impurities(file: &File) -> Vec<Problem> {
+fn impurities(file: &File) -> Vec<BrokenRule> {
     if !PURE.iter().any(|folder| file.path.starts_with(folder)) || file.is_test() {
         return Vec::new();
     }
@@ -54,7 +54,7 @@ fn impurities(file: &File) -> Vec<Problem> {
     let found = |(at, line): (usize, &str)| {
         let word =
             IMPURE.iter().find(|word| line.contains(**word) && !line.trim_start().starts_with("//"))?;
-        Some(Problem::new(format!("{}:{}", file.path, at + 1), format!("a pure crate has no `{word}`")))
+        Some(BrokenRule::new(format!("{}:{}", file.path, at + 1), format!("a pure crate has no `{word}`")))
     };
     code.enumerate().filter_map(found).collect()
 }

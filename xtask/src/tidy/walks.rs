@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Problem;
+use super::BrokenRule;
 use crate::files::File;
 use crate::walks::{self, Mention, Walk, WalkStep};
 
@@ -34,23 +34,23 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("answer", &["crates/server/src/edge/stream.rs"]),
 ];
 
-pub fn problems(files: &[File]) -> Vec<Problem> {
+pub fn problems(files: &[File]) -> Vec<BrokenRule> {
     let walks = walks::read(files);
     let titles: Vec<&str> = walks.iter().map(|walk| walk.title.as_str()).collect();
     let mut problems = Vec::new();
     if titles != TITLES {
-        problems.push(Problem::new(PAGE, format!("it has the walks {titles:?} and not {TITLES:?}")));
+        problems.push(BrokenRule::new(PAGE, format!("it has the walks {titles:?} and not {TITLES:?}")));
     }
     problems.extend(walks.iter().flat_map(|walk| walk_problems(walk, files)));
     problems
 }
 
-fn walk_problems(walk: &Walk, files: &[File]) -> Vec<Problem> {
+fn walk_problems(walk: &Walk, files: &[File]) -> Vec<BrokenRule> {
     let mut problems = Vec::new();
     let distinct: BTreeSet<&str> = walk.steps.iter().map(|step| step.file.path.as_str()).collect();
     if distinct.is_empty() || distinct.len() > MOST_FILES {
         let advice = format!("`{}` has {} files, not 1 to {MOST_FILES}", walk.title, distinct.len());
-        problems.push(Problem::new(PAGE, advice));
+        problems.push(BrokenRule::new(PAGE, advice));
     }
     problems.extend(walk.steps.iter().flat_map(|step| step_problems(step, files)));
     problems.extend(walk.helpers.iter().filter(|helper| find(files, &helper.path).is_none()).map(absent));
@@ -58,7 +58,7 @@ fn walk_problems(walk: &Walk, files: &[File]) -> Vec<Problem> {
     problems
 }
 
-fn step_problems(step: &WalkStep, files: &[File]) -> Vec<Problem> {
+fn step_problems(step: &WalkStep, files: &[File]) -> Vec<BrokenRule> {
     let Some(file) = find(files, &step.file.path) else { return vec![absent(&step.file)] };
     let is_defined =
         |name: &str| ["(", "<"].iter().any(|behind| file.text.contains(&format!("fn {name}{behind}")));
@@ -67,7 +67,7 @@ fn step_problems(step: &WalkStep, files: &[File]) -> Vec<Problem> {
 }
 
 /// The steps behind which the walk is in an earlier layer than before.
-fn way_back(steps: &[WalkStep]) -> Vec<Problem> {
+fn way_back(steps: &[WalkStep]) -> Vec<BrokenRule> {
     let (mut problems, mut furthest) = (Vec::new(), 0);
     for step in steps {
         match layer(&step.file.path) {
@@ -96,12 +96,12 @@ fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {
     files.iter().find(|file| file.path == path)
 }
 
-fn absent(file: &Mention) -> Problem {
+fn absent(file: &Mention) -> BrokenRule {
     problem(file, format!("there is no file `{}`", file.path))
 }
 
-fn problem(at: &Mention, advice: String) -> Problem {
-    Problem::new(format!("{PAGE}:{}", at.line), advice)
+fn problem(at: &Mention, advice: String) -> BrokenRule {
+    BrokenRule::new(format!("{PAGE}:{}", at.line), advice)
 }
 
 #[cfg(test)]

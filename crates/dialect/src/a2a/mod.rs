@@ -3,14 +3,16 @@
 
 use riverrun_event::json::write_string;
 use riverrun_event::{ActionRequired, Block, Input, TurnId};
-use riverrun_fold::{State, Status, Turn};
+use riverrun_fold::{State, Status, TurnState};
 use serde_json::{Value, json};
 
-use crate::follow::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
-use crate::{Frames, Options};
+use crate::follow::{
+    Encode, EncodeContext, Happening, List, Shell, Spot, block, pending, spot_id, text, turn,
+};
+use crate::{Frames, ReaderOptions};
 
-/// A projector that goes on where `state` stands.
-pub(crate) fn projector(state: State, options: Options) -> Shell<A2a> {
+/// A projector that continues from `state`.
+pub(crate) fn projector(state: State, options: ReaderOptions) -> Shell<A2a> {
     Shell::new(state, options, |_, _| A2a)
 }
 
@@ -29,59 +31,66 @@ pub fn error_envelope(id: &str, code: i64, message: &str) -> String {
 pub(crate) struct A2a;
 
 impl Encode for A2a {
-    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
+    fn encode(&mut self, context: &EncodeContext<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { again: false } => {
                 let status = json!({"state": "TASK_STATE_SUBMITTED"});
-                told.push(frames, &json!({"task": {"id": told.turn.as_str(), "contextId": told.session(), "status": status}}));
-                status_update(told, frames, "TASK_STATE_WORKING", None);
+                context.push(frames, &json!({"task": {"id": context.turn.as_str(), "contextId": context.session(), "status": status}}));
+                status_update(context, frames, "TASK_STATE_WORKING", None);
             }
-            Happening::Began { again: true } => status_update(told, frames, "TASK_STATE_WORKING", None),
-            Happening::Text { at, from } if is_answer(told, at) => {
-                text_update(told, frames, at, from);
+            Happening::Began { again: true } => status_update(context, frames, "TASK_STATE_WORKING", None),
+            Happening::Text { at, from } if is_answer(context, at) => {
+                text_update(context, frames, at, from);
             }
             // A text that is another one now replaces the artifact.
-            Happening::TextReplaced(at) if is_answer(told, at) => {
-                let part = json!({"text": text(told.state, at)});
-                artifact_update(told, frames, &spot_id(told.state, at), part, false, false);
+            Happening::TextReplaced(at) if is_answer(context, at) => {
+                let part = json!({"text": text(context.state, at)});
+                artifact_update(context, frames, &spot_id(context.state, at), part, false, false);
             }
-            Happening::TextEnded(at) if is_answer(told, at) && !text(told.state, at).is_empty() => {
-                artifact_update(told, frames, &spot_id(told.state, at), json!({"text": ""}), true, true);
+            Happening::TextEnded(at) if is_answer(context, at) && !text(context.state, at).is_empty() => {
+                artifact_update(
+                    context,
+                    frames,
+                    &spot_id(context.state, at),
+                    json!({"text": ""}),
+                    true,
+                    true,
+                );
             }
-            Happening::Block(at) if told.is_root(at.item) => {
-                let Some(block) = block(told.state, at) else { return };
-                let id = spot_id(told.state, Spot { item: at.item, list: List::Blocks, part: at.part });
-                artifact_update(told, frames, &id, part_of(block), false, true);
+            Happening::Block(at) if context.is_root(at.item) => {
+                let Some(block) = block(context.state, at) else { return };
+                let id = spot_id(context.state, Spot { item: at.item, list: List::Blocks, part: at.part });
+                artifact_update(context, frames, &id, part_of(block), false, true);
             }
             Happening::Paused => {
-                status_update(told, frames, "TASK_STATE_INPUT_REQUIRED", Some(question(told)));
+                status_update(context, frames, "TASK_STATE_INPUT_REQUIRED", Some(question(context)));
             }
-            Happening::Ended => ended(told, frames),
+            Happening::Ended => ended(context, frames),
             _ => {}
         }
     }
 }
 
 /// What the agent works on stays inside; the answer is the text of the root task.
-fn is_answer(told: &Telling<'_>, at: Spot) -> bool {
-    told.is_root(at.item) && at.list == List::Blocks
+fn is_answer(context: &EncodeContext<'_>, at: Spot) -> bool {
+    context.is_root(at.item) && at.list == List::Blocks
 }
 
-fn status_update(told: &Telling<'_>, frames: &mut Frames, state: &str, message: Option<Value>) {
+fn status_update(context: &EncodeContext<'_>, frames: &mut Frames, state: &str, message: Option<Value>) {
     let mut timestamp = String::new();
-    told.time.write(&mut timestamp);
+    context.time.write(&mut timestamp);
     let mut status = json!({"state": state, "timestamp": timestamp});
     if let Some(message) = message {
         status["message"] = message;
     }
-    let update = json!({"taskId": told.turn.as_str(), "contextId": told.session(), "status": status});
-    told.push(frames, &json!({"statusUpdate": update}));
+    let update = json!({"taskId": context.turn.as_str(), "contextId": context.session(), "status": status});
+    context.push(frames, &json!({"statusUpdate": update}));
 }
 
 /// Written by hand: it is what nearly every event is.
-fn text_update(told: &Telling<'_>, frames: &mut Frames, at: Spot, from: usize) {
-    let (delta, id) = (&text(told.state, at)[from..], spot_id(told.state, at));
-    frames.push(told.state.sequence, |out| {
+fn text_update(context: &EncodeContext<'_>, frames: &mut Frames, at: Spot, from: usize) {
+    let (delta, id) = (&text(context.state, at)[from..], spot_id(context.state, at));
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"artifactUpdate\":{\"append\":");
         out.push_str(if from > 0 { "true" } else { "false" });
         out.push_str(",\"artifact\":{\"artifactId\":");
@@ -89,15 +98,15 @@ fn text_update(told: &Telling<'_>, frames: &mut Frames, at: Spot, from: usize) {
         out.push_str(",\"parts\":[{\"text\":");
         write_string(out, delta);
         out.push_str("}]},\"contextId\":");
-        write_string(out, told.session());
+        write_string(out, context.session());
         out.push_str(",\"lastChunk\":false,\"taskId\":");
-        write_string(out, told.turn.as_str());
+        write_string(out, context.turn.as_str());
         out.push_str("}}");
     });
 }
 
 fn artifact_update(
-    told: &Telling<'_>,
+    context: &EncodeContext<'_>,
     frames: &mut Frames,
     id: &str,
     part: Value,
@@ -105,13 +114,13 @@ fn artifact_update(
     is_last: bool,
 ) {
     let update = json!({
-        "taskId": told.turn.as_str(),
-        "contextId": told.session(),
+        "taskId": context.turn.as_str(),
+        "contextId": context.session(),
         "artifact": {"artifactId": id, "parts": [part]},
         "append": append,
         "lastChunk": is_last,
     });
-    told.push(frames, &json!({"artifactUpdate": update}));
+    context.push(frames, &json!({"artifactUpdate": update}));
 }
 
 fn part_of(block: &Block) -> Value {
@@ -135,8 +144,8 @@ fn message(role: &str, id: &str, task: &TurnId, context: &str, parts: Vec<Value>
     json!({"messageId": id, "role": role, "taskId": task.as_str(), "contextId": context, "parts": parts})
 }
 
-/// What began a task, as its history has it; None if nothing was said.
-pub fn asked(context: &str, turn: &Turn) -> Option<Value> {
+/// The input that began a task, as in its history; None without input.
+pub fn asked(context: &str, turn: &TurnState) -> Option<Value> {
     let parts = match turn.input.as_ref()? {
         Input::Text(text) => vec![json!({"text": text})],
         Input::Parts(parts) => parts.iter().map(part_of).collect(),
@@ -144,8 +153,8 @@ pub fn asked(context: &str, turn: &Turn) -> Option<Value> {
     Some(message("ROLE_USER", &format!("{}.input", turn.turn_id), &turn.turn_id, context, parts))
 }
 
-/// The status of a task that has ended, as its last update told it; None of one that has not.
-pub fn final_status(context: &str, turn: &Turn) -> Option<Value> {
+/// The status of a task that has ended, as in its last update; None while it runs.
+pub fn final_status(context: &str, turn: &TurnState) -> Option<Value> {
     if !turn.status.is_terminal() {
         return None;
     }
@@ -161,27 +170,27 @@ pub fn final_status(context: &str, turn: &Turn) -> Option<Value> {
     Some(status)
 }
 
-fn question(told: &Telling<'_>) -> Value {
+fn question(context: &EncodeContext<'_>) -> Value {
     let mut parts = Vec::new();
     let mut id = String::new();
-    for action in pending(told.state, told.turn) {
+    for action in pending(context.state, context.turn) {
         let request: ActionRequired = action.request.to().unwrap_or_default();
         id = action.action_id.to_string();
         let raw: Value = action.request.to().unwrap_or_default();
         parts.push(json!({"text": request.prompt.unwrap_or_else(|| "a decision is needed".to_owned())}));
         parts.push(json!({"data": {"actionId": id, "request": raw}}));
     }
-    message("ROLE_AGENT", &id, told.turn, told.session(), parts)
+    message("ROLE_AGENT", &id, context.turn, context.session(), parts)
 }
 
-fn ended(told: &Telling<'_>, frames: &mut Frames) {
-    let Some(turn) = turn(told.state, told.turn) else { return };
-    let (state, message) = ending(told.session(), turn);
-    status_update(told, frames, state, message);
+fn ended(context: &EncodeContext<'_>, frames: &mut Frames) {
+    let Some(turn) = turn(context.state, context.turn) else { return };
+    let (state, message) = ending(context.session(), turn);
+    status_update(context, frames, state, message);
 }
 
 /// How a task ended, and why if it failed.
-fn ending(context: &str, turn: &Turn) -> (&'static str, Option<Value>) {
+fn ending(context: &str, turn: &TurnState) -> (&'static str, Option<Value>) {
     match turn.status {
         Status::Completed | Status::Archived => ("TASK_STATE_COMPLETED", None),
         Status::Cancelled => ("TASK_STATE_CANCELED", None),

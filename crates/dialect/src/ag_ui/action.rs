@@ -1,14 +1,14 @@
 //! What a run waits for: questions to people, and calls that the application runs.
 
 use riverrun_event::{ActionRequired, ActionResolved};
-use riverrun_fold::{Action, State};
+use riverrun_fold::{ActionState, State};
 use serde_json::Value;
 
 use super::frame::Interrupt;
 use super::identity::subagent;
 use crate::follow::is_client_run;
 
-pub(super) fn interrupt(state: &State, action: &Action) -> Interrupt {
+pub(super) fn interrupt(state: &State, action: &ActionState) -> Interrupt {
     let request: ActionRequired = action.request.to().unwrap_or_default();
     let raw: Value = action.request.to().unwrap_or_default();
     let task = action.task_id.as_ref().and_then(|id| state.tasks.iter().position(|task| task.task_id == *id));
@@ -29,12 +29,12 @@ pub(super) fn interrupt(state: &State, action: &Action) -> Interrupt {
     }
 }
 
-/// True if the result came in a message of the client: told again, it would stand there twice.
+/// True if the client sent the result itself; emitting it again would duplicate it.
 pub(super) fn is_held_by_client(state: &State, call: &str) -> bool {
-    let is_answered = |action: &&Action| {
+    let is_answered = |action: &&ActionState| {
         let resolution = action.resolution.as_ref().and_then(|raw| raw.to::<ActionResolved>().ok());
         resolution.is_some_and(|resolution| resolution.source.as_deref() == Some("person"))
     };
-    let of_call = |action: &&Action| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call);
+    let of_call = |action: &&ActionState| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call);
     state.actions.iter().filter(of_call).any(|action| is_client_run(action) && is_answered(&action))
 }

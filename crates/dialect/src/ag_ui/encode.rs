@@ -2,7 +2,7 @@
 
 use riverrun_event::{Annotation, Block, Item, Timestamp, TurnId, Usage};
 use riverrun_fold::view::final_output;
-use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Status};
+use riverrun_fold::{ActionState, ActionStatus, ItemAt, PartAt, State, Status};
 use serde_json::{Value, json};
 
 use super::action::{interrupt, is_held_by_client};
@@ -22,7 +22,7 @@ pub(super) struct Encoder<'a> {
     pub(super) turn: &'a TurnId,
     pub(super) time: Timestamp,
     pub(super) frames: &'a mut Frames,
-    /// Steps that were told; the last of them is open while the run is.
+    /// Steps that were emitted; the last of them is open while the run is.
     pub(super) steps: &'a mut usize,
     /// All happenings of the event.
     pub(super) happenings: &'a [Happening],
@@ -40,7 +40,7 @@ impl Encoder<'_> {
         self.push(Event::Custom { name, value, subagent_run_id: owner.as_deref() });
     }
 
-    pub(super) fn tell(&mut self, happening: Happening) {
+    pub(super) fn encode(&mut self, happening: Happening) {
         match happening {
             Happening::Began { again } => self.began(again),
             Happening::Paused => self.paused(),
@@ -149,7 +149,8 @@ impl Encoder<'_> {
         for task in open.into_iter().rev() {
             let id = subagent(state, task).unwrap_or_default();
             let of = &state.tasks[task].task_id;
-            let is_here = |action: &&Action| action.task_id.as_ref() == Some(of) && !is_client_run(action);
+            let is_here =
+                |action: &&ActionState| action.task_id.as_ref() == Some(of) && !is_client_run(action);
             let interrupt_ids = pending(state, turn).filter(is_here).map(|action| action.action_id.as_str());
             let outcome = SubagentOutcome::Suspended { interrupt_ids: interrupt_ids.collect() };
             self.push(Event::SubagentFinished { subagent_run_id: &id, outcome });
@@ -169,21 +170,21 @@ impl Encoder<'_> {
 
     fn finished(&mut self, outcome: Outcome) {
         let (thread, run) = (self.thread(), run_id(self.state, self.turn));
-        let told = turn(self.state, self.turn);
-        let output = told.and_then(|turn| final_output(self.state, turn));
+        let ended_turn = turn(self.state, self.turn);
+        let output = ended_turn.and_then(|turn| final_output(self.state, turn));
         let result = outcome.is_whole().then(|| match output {
             Some(output) => json!({"ok": true, "output": output}),
             None => json!({"ok": true}),
         });
         // What the run came to, as a message that a client can show beside the conversation.
-        let status = told.map_or("unknown", |turn| turn.status.as_str());
+        let status = ended_turn.map_or("unknown", |turn| turn.status.as_str());
         self.push(Event::ActivitySnapshot {
             message_id: format!("{run}.activity"),
             activity_type: "RUN",
             content: json!({"status": status, "steps": *self.steps}),
             subagent_run_id: None,
         });
-        let usage = told.map(|turn| usage(&turn.usage)).into_iter().flatten().collect();
+        let usage = ended_turn.map(|turn| usage(&turn.usage)).into_iter().flatten().collect();
         let sequence = self.state.sequence.get();
         self.push(Event::Custom {
             name: "riverrun.cursor",
@@ -244,7 +245,7 @@ impl Encoder<'_> {
         self.push(Event::SubagentError { subagent_run_id: &id, message, code: Some(code) });
     }
 
-    /// A step is told of the root task alone.
+    /// Steps are emitted for the root task only.
     fn step_of(&mut self, at: ItemAt) {
         if is_child(self.state, at.task) {
             return;

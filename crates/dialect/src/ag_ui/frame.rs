@@ -9,7 +9,7 @@ use super::message::Message;
 pub(super) struct Stamped<'a> {
     #[serde(flatten)]
     pub(super) event: Event<'a>,
-    /// Milliseconds of the event that it tells.
+    /// The timestamp of its event in milliseconds.
     pub(super) timestamp: i64,
 }
 

@@ -26,12 +26,12 @@ pub(super) fn subagent(state: &State, task: usize) -> Option<String> {
 pub(super) fn parent_message(state: &State, at: ItemAt) -> String {
     let output = &state.tasks[at.task].output;
     let mut parent = at;
-    let mut place = at;
+    let mut position = at;
     loop {
-        match &output[place.item] {
-            Item::ToolCall(_) => parent = place,
+        match &output[position.item] {
+            Item::ToolCall(_) => parent = position,
             Item::Message(_) => {
-                parent = place;
+                parent = position;
                 break;
             }
             Item::Reasoning(_)
@@ -41,10 +41,10 @@ pub(super) fn parent_message(state: &State, at: ItemAt) -> String {
             | Item::Hosted(_)
             | Item::Other(_) => {}
         }
-        if place.item == 0 || begins_step(state, place) {
+        if position.item == 0 || begins_step(state, position) {
             break;
         }
-        place.item -= 1;
+        position.item -= 1;
     }
     item_id(state, parent)
 }

@@ -69,7 +69,7 @@ pub(super) fn role(item: &Item) -> &'static str {
     }
 }
 
-/// The messages of the thread of the turn that is told, as far as the state holds it, oldest first, up to that turn.
+/// The messages of the projected turn's thread, as far as the state holds it, oldest first, up to that turn.
 pub(super) fn messages(state: &State, last: &TurnId) -> Vec<Message> {
     let mut out = Vec::new();
     let thread = turn(state, last).map(|turn| &turn.thread_id);
@@ -169,7 +169,7 @@ pub(super) fn block_content(state: &State, at: PartAt) -> Value {
     json!({"messageId": item_id(state, at.item), "block": block(state, at)})
 }
 
-/// A client puts a result behind the message of its call, before what a sub-agent said meanwhile.
+/// A client puts a result behind the message of its call, before messages that a sub-agent sent meanwhile.
 fn add_result(message: Message, call: &str, out: &mut Vec<Message>) {
     let is_caller = |message: &Message| message.tool_calls.iter().any(|made| made.id == call);
     let Some(caller) = out.iter().position(is_caller) else { return out.push(message) };

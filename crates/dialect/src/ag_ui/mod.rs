@@ -14,8 +14,8 @@ use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
 
-use crate::follow::{Follower, Happening, shared_state, told_steps};
-use crate::{Frames, Options, Projector};
+use crate::follow::{Follower, Happening, emitted_steps, shared_state};
+use crate::{Frames, Projector, ReaderOptions};
 use encode::Encoder;
 use frame::Event as AgUiEvent;
 pub use message::known;
@@ -25,16 +25,16 @@ pub struct AgUi {
     follower: Follower,
     /// What the reader knows of the session's shared state.
     shared: Option<Value>,
-    /// Steps that were told.
+    /// Steps that were emitted.
     steps: usize,
 }
 
 impl AgUi {
-    /// A projector that goes on where `state` stands.
-    pub fn new(state: State, options: Options) -> Self {
+    /// A projector that continues from `state`.
+    pub fn new(state: State, options: ReaderOptions) -> Self {
         let shared = shared_state(&state);
         let follower = Follower::new(state, options).with_input();
-        let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
+        let steps = follower.turn().map_or(0, |turn| emitted_steps(follower.state(), turn));
         Self { follower, shared, steps }
     }
 }
@@ -61,9 +61,9 @@ impl Projector for AgUi {
                 encoder.messages_snapshot();
             }
             if *happening == Happening::Session {
-                tell_shared(&mut encoder, self.shared.as_ref(), shared.as_ref());
+                encode_shared(&mut encoder, self.shared.as_ref(), shared.as_ref());
             }
-            encoder.tell(*happening);
+            encoder.encode(*happening);
         }
         let is_closed = matches!(happenings.last(), Some(Happening::Paused | Happening::Ended));
         if needs_snapshot && !is_closed {
@@ -88,7 +88,7 @@ impl Projector for AgUi {
         encoder.reopen();
         for happening in &happenings {
             if matches!(happening, Happening::Paused | Happening::Ended) {
-                encoder.tell(*happening);
+                encoder.encode(*happening);
             } else if is_open(happening, &happenings) {
                 encoder.open(*happening);
             }
@@ -108,7 +108,7 @@ impl Projector for AgUi {
     }
 }
 
-fn tell_shared(encoder: &mut Encoder<'_>, before: Option<&Value>, after: Option<&Value>) {
+fn encode_shared(encoder: &mut Encoder<'_>, before: Option<&Value>, after: Option<&Value>) {
     match (before, after) {
         (Some(before), Some(after)) if before != after => {
             let delta = Value::Array(patch::patch(before, after));
@@ -120,7 +120,7 @@ fn tell_shared(encoder: &mut Encoder<'_>, before: Option<&Value>, after: Option<
     }
 }
 
-/// True for a beginning whose end is not told.
+/// True for a start whose end is not emitted.
 fn is_open(happening: &Happening, all: &[Happening]) -> bool {
     let end = match happening {
         Happening::ItemStarted(at) => Happening::ItemEnded(*at),

@@ -12,8 +12,8 @@ pub(super) fn result_content(item: &Item) -> Value {
     if shown.is_empty() {
         return Value::String(text);
     }
-    let said = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
-    said.into_iter().chain(shown).collect()
+    let text_part = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
+    text_part.into_iter().chain(shown).collect()
 }
 
 fn part(block: &Block) -> Option<Value> {
@@ -36,12 +36,12 @@ fn part(block: &Block) -> Option<Value> {
 
 /// The bytes themselves where the address holds them.
 fn source(url: &str, media_type: Option<&str>) -> Value {
-    let inside = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let inside = url.strip_prefix("data:").and_then(|after_scheme| after_scheme.split_once(";base64,"));
     match (inside, media_type) {
-        (Some((found, value)), told) => {
-            json!({"type": "data", "value": value, "mimeType": told.unwrap_or(found)})
+        (Some((found, value)), declared) => {
+            json!({"type": "data", "value": value, "mimeType": declared.unwrap_or(found)})
         }
-        (None, Some(told)) => json!({"type": "url", "value": url, "mimeType": told}),
+        (None, Some(declared)) => json!({"type": "url", "value": url, "mimeType": declared}),
         (None, None) => json!({"type": "url", "value": url}),
     }
 }

@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Input, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, Listed, Output, Tool};
+use crate::request::{FunctionOutput, InputItem, ListedMessage, RequestFailure, RequestedTool};
 
 /// The request as the gateway needs it. Which messages are new is found by their ids.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,18 +14,18 @@ pub struct RunAgentInput {
     pub run_id: String,
     pub parent_run_id: Option<String>,
     /// The whole conversation as the client knows it, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<AgUiMessage>,
     /// The functions that the client runs.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<RequestedTool>,
     pub state: Option<RawJson>,
     /// What the application wants the agent to know: a description and a value each.
     pub context: Vec<(String, String)>,
     pub forwarded_props: Option<RawJson>,
-    pub resume: Vec<Resume>,
+    pub resume: Vec<InterruptAnswer>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct AgUiMessage {
     pub id: String,
     pub role: String,
     pub parts: Vec<Part>,
@@ -35,13 +35,13 @@ pub struct Message {
     pub tool_call_id: Option<String>,
     /// Why that call failed.
     pub error: Option<String>,
-    /// What the client said that we do not read, verbatim.
+    /// Members that the decoder does not read, verbatim.
     pub raw: RawJson,
 }
 
 /// The answer to an interrupt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resume {
+pub struct InterruptAnswer {
     /// The action.
     pub interrupt_id: String,
     /// False: the client took the question away.
@@ -49,7 +49,7 @@ pub struct Resume {
     pub payload: Option<RawJson>,
 }
 
-impl Resume {
+impl InterruptAnswer {
     /// The word of `action.resolved`: what the payload says, else that the answer was given.
     pub fn decision(&self) -> String {
         let member = |name: &str| -> Option<serde_json::Value> {
@@ -62,8 +62,10 @@ impl Resume {
         if let Some(approved) = member("approved").and_then(|value| value.as_bool()) {
             return if approved { "approve" } else { "reject" }.to_owned();
         }
-        let told = member("decision").or(member("type"));
-        told.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_else(|| "respond".to_owned())
+        let instructions = member("decision").or(member("type"));
+        instructions
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_else(|| "respond".to_owned())
     }
 }
 
@@ -82,20 +84,20 @@ impl RunAgentInput {
         self.asked().map(|(_, message)| message.id.as_str())
     }
 
-    fn asked(&self) -> Option<(usize, &Message)> {
+    fn asked(&self) -> Option<(usize, &AgUiMessage)> {
         self.messages.iter().enumerate().rfind(|(_, message)| message.role == "user")
     }
 
     /// The conversation before what is new; all of it if that is a result.
-    pub fn earlier(&self) -> Vec<Listed> {
+    pub fn earlier(&self) -> Vec<ListedMessage> {
         let asked = self.asked().filter(|_| self.asks_anew());
         let end = asked.map_or(self.messages.len(), |(at, _)| at);
-        let listed = |message: &Message| Listed { id: message.id.clone(), items: items(message) };
+        let listed = |message: &AgUiMessage| ListedMessage { id: message.id.clone(), items: items(message) };
         self.messages[..end].iter().map(listed).filter(|listed| !listed.items.is_empty()).collect()
     }
 
-    /// What the client's own tools came to, as far as it tells.
-    pub fn outputs(&self) -> Vec<Output> {
+    /// The results of the client's own tools, as far as the request has them.
+    pub fn outputs(&self) -> Vec<FunctionOutput> {
         self.messages.iter().filter_map(output).collect()
     }
 
@@ -109,16 +111,16 @@ impl RunAgentInput {
         self.last().filter(|last| last.role == "tool")?.tool_call_id.as_deref()
     }
 
-    fn last(&self) -> Option<&Message> {
+    fn last(&self) -> Option<&AgUiMessage> {
         self.messages.iter().rfind(|message| !matches!(message.role.as_str(), "activity" | "reasoning"))
     }
 
-    /// What the messages of the system and the application's context tell the model.
+    /// The model's instructions: the system messages and the application's context.
     pub fn instructions(&self) -> Option<String> {
-        let is_told = |message: &&Message| matches!(message.role.as_str(), "system" | "developer");
-        let told = self.messages.iter().filter(is_told).map(|message| text(&message.parts));
+        let is_instruction = |message: &&AgUiMessage| matches!(message.role.as_str(), "system" | "developer");
+        let instructions = self.messages.iter().filter(is_instruction).map(|message| text(&message.parts));
         let context = self.context.iter().map(|(description, value)| format!("{description}: {value}"));
-        let all: Vec<String> = told.chain(context).filter(|text| !text.is_empty()).collect();
+        let all: Vec<String> = instructions.chain(context).filter(|text| !text.is_empty()).collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
 }
@@ -128,13 +130,13 @@ fn text(parts: &[Part]) -> String {
 }
 
 /// A message as entries of a history. What a model thought and what only a screen shows have none.
-fn items(message: &Message) -> Vec<InputItem> {
+fn items(message: &AgUiMessage) -> Vec<InputItem> {
     let parts = message.parts.clone();
     match message.role.as_str() {
         "user" => vec![InputItem::User { parts }],
         "assistant" => {
-            let said = (!parts.is_empty()).then_some(InputItem::Assistant { parts });
-            said.into_iter().chain(message.tool_calls.iter().cloned()).collect()
+            let assistant = (!parts.is_empty()).then_some(InputItem::Assistant { parts });
+            assistant.into_iter().chain(message.tool_calls.iter().cloned()).collect()
         }
         "tool" => {
             let call_id = message.tool_call_id.clone().unwrap_or_default();
@@ -145,17 +147,17 @@ fn items(message: &Message) -> Vec<InputItem> {
 }
 
 /// A text as text, other parts as they are.
-fn output(message: &Message) -> Option<Output> {
+fn output(message: &AgUiMessage) -> Option<FunctionOutput> {
     let call_id = message.tool_call_id.clone().filter(|_| message.role == "tool")?;
     let result = match (&message.error, message.parts.as_slice()) {
         (Some(error), _) => Err(error.clone()),
         (None, [Block::Text(text)]) => Ok(RawJson::of(&text.text).unwrap_or_default()),
         (None, parts) => Ok(RawJson::of(&parts).unwrap_or_default()),
     };
-    Some(Output { call_id, result })
+    Some(FunctionOutput { call_id, result })
 }
 
-pub fn decode(body: &[u8]) -> Result<RunAgentInput, Failure> {
+pub fn decode(body: &[u8]) -> Result<RunAgentInput, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     Ok(RunAgentInput {
@@ -171,7 +173,7 @@ pub fn decode(body: &[u8]) -> Result<RunAgentInput, Failure> {
     })
 }
 
-fn message(at: &At<'_>) -> Result<Message, Failure> {
+fn message(at: &At<'_>) -> Result<AgUiMessage, RequestFailure> {
     let mut object = Object::of(at)?;
     let role = object.must("role")?;
     let known = ["developer", "system", "assistant", "user", "tool", "activity", "reasoning"];
@@ -187,7 +189,7 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
         Some(_) if word == "activity" => Vec::new(),
         Some(content) => return Err(content.wrong("a string or an array")),
     };
-    Ok(Message {
+    Ok(AgUiMessage {
         id: object.must_text("id")?,
         role: word,
         parts,
@@ -198,7 +200,7 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
     })
 }
 
-fn call(at: &At<'_>) -> Result<InputItem, Failure> {
+fn call(at: &At<'_>) -> Result<InputItem, RequestFailure> {
     let mut object = Object::of(at)?;
     let mut function = Object::of(&object.must("function")?)?;
     let (name, arguments) = (function.must_text("name")?, function.text("arguments")?);
@@ -206,8 +208,8 @@ fn call(at: &At<'_>) -> Result<InputItem, Failure> {
     Ok(InputItem::ToolCall { call_id, name, arguments: arguments.unwrap_or_default() })
 }
 
-/// A value that is no text is told as JSON.
-fn context(at: &At<'_>) -> Result<(String, String), Failure> {
+/// A value that is not text is written as JSON.
+fn context(at: &At<'_>) -> Result<(String, String), RequestFailure> {
     let mut object = Object::of(at)?;
     let description = object.text("description")?.unwrap_or_default();
     let value = object.raw("value").unwrap_or_default();
@@ -215,7 +217,7 @@ fn context(at: &At<'_>) -> Result<(String, String), Failure> {
     Ok((description, text))
 }
 
-fn part(at: &At<'_>) -> Result<Part, Failure> {
+fn part(at: &At<'_>) -> Result<Part, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must_text("type")?;
     if kind == "text" {
@@ -240,9 +242,9 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
     serde_json::from_value(value).map_err(|_| at.wrong("a text, image, audio, video or document part"))
 }
 
-fn tool(at: &At<'_>) -> Result<Tool, Failure> {
+fn tool(at: &At<'_>) -> Result<RequestedTool, RequestFailure> {
     let mut object = Object::of(at)?;
-    Ok(Tool {
+    Ok(RequestedTool {
         name: object.must_text("name")?,
         description: object.text("description")?,
         parameters: object.raw("parameters"),
@@ -250,7 +252,7 @@ fn tool(at: &At<'_>) -> Result<Tool, Failure> {
     })
 }
 
-fn resume(at: &At<'_>) -> Result<Resume, Failure> {
+fn resume(at: &At<'_>) -> Result<InterruptAnswer, RequestFailure> {
     let mut object = Object::of(at)?;
     let interrupt_id = object.must_text("interruptId")?;
     let status = object.must("status")?;
@@ -259,5 +261,5 @@ fn resume(at: &At<'_>) -> Result<Resume, Failure> {
         "cancelled" => false,
         other => return Err(status.unknown(other, &["resolved", "cancelled"])),
     };
-    Ok(Resume { interrupt_id, is_resolved, payload: object.raw("payload") })
+    Ok(InterruptAnswer { interrupt_id, is_resolved, payload: object.raw("payload") })
 }

@@ -27,8 +27,8 @@ pub(super) const REQUESTED: Name = Name { event: "handoff_requested", item_type:
 // Spelled as the SDK spells it.
 pub(super) const OCCURRED: Name = Name { event: "handoff_occured", item_type: "handoff_output_item" };
 
-/// The event that tells an item of a model call. An error, a type that the SDK does not know, and a call that hands
-/// over have none: a hand-off is told by its own item.
+/// The event for an item of a model call. An error, a type that the SDK does not know, and a call that hands
+/// over have none: a hand-off has its own item.
 pub(super) fn name(state: &State, at: ItemAt) -> Option<Name> {
     match item(state, at) {
         Item::Message(_) => Some(MESSAGE),
@@ -44,7 +44,7 @@ pub(super) fn name(state: &State, at: ItemAt) -> Option<Name> {
 /// The dialect of a service whose hosted items the SDK knows.
 const RESPONSES: &str = "responses";
 
-/// The event that tells an item which only the service knows.
+/// The event for an item type that only the service knows.
 fn name_of_type(tag: &str) -> Option<Name> {
     match tag {
         "tool_search_call" => Some(SEARCHED),
@@ -123,7 +123,7 @@ pub(super) fn is_broken_off(item: &Item) -> bool {
     status.as_deref() == Some("incomplete")
 }
 
-/// How much of an item is told.
+/// How much of an item is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     Whole,
@@ -239,6 +239,6 @@ fn write_output(out: &mut String, item: &Item) {
     if pictures.is_empty() {
         return write_string(out, &text);
     }
-    let said = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
-    out.push_str(&said.into_iter().chain(pictures).collect::<Value>().to_string());
+    let text = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
+    out.push_str(&text.into_iter().chain(pictures).collect::<Value>().to_string());
 }

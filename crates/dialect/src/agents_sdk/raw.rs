@@ -8,14 +8,16 @@ use serde_json::{Value, json};
 use super::item::{self, Extent};
 use super::response::{End, Response, is_rebuilt};
 use crate::Frames;
-use crate::follow::{List, Spot, Telling, arguments as arguments_of, item as item_at, item_id, text, turn};
+use crate::follow::{
+    EncodeContext, List, Spot, arguments as arguments_of, item as item_at, item_id, text, turn,
+};
 use crate::members::{Members, write_list};
 
 /// What every rebuilt event has at its end: the service did not send it.
 const REBUILT: &str = ",\"rebuilt\":true,\"type\":\"raw_response_event\"}";
 
-fn push(told: &Telling<'_>, frames: &mut Frames, write: impl FnOnce(&mut Members<'_>)) {
-    frames.push(told.state.sequence, |out| {
+fn push(context: &EncodeContext<'_>, frames: &mut Frames, write: impl FnOnce(&mut Members<'_>)) {
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"data\":");
         let mut members = Members::open(out);
         write(&mut members);
@@ -25,20 +27,20 @@ fn push(told: &Telling<'_>, frames: &mut Frames, write: impl FnOnce(&mut Members
 }
 
 /// An event of the service, as it came.
-pub(super) fn original(told: &Telling<'_>, event: &Value, frames: &mut Frames) {
-    frames.push(told.state.sequence, |out| {
+pub(super) fn original(context: &EncodeContext<'_>, event: &Value, frames: &mut Frames) {
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"data\":");
         out.push_str(&event.to_string());
         out.push_str(",\"type\":\"raw_response_event\"}");
     });
 }
 
-pub(super) fn opened(told: &Telling<'_>, response: &mut Response, frames: &mut Frames) {
+pub(super) fn opened(context: &EncodeContext<'_>, response: &mut Response, frames: &mut Frames) {
     let mut object = String::new();
-    write_response(&mut object, told, response, End::Open);
+    write_response(&mut object, context, response, End::Open);
     for kind in ["response.created", "response.in_progress"] {
         let number = response.next_number();
-        push(told, frames, |data| {
+        push(context, frames, |data| {
             data.raw("response", &object);
             data.number("sequence_number", number);
             data.text("type", kind);
@@ -46,18 +48,18 @@ pub(super) fn opened(told: &Telling<'_>, response: &mut Response, frames: &mut F
     }
 }
 
-pub(super) fn ended(told: &Telling<'_>, response: &mut Response, end: End, frames: &mut Frames) {
+pub(super) fn ended(context: &EncodeContext<'_>, response: &mut Response, end: End, frames: &mut Frames) {
     let number = response.next_number();
-    push(told, frames, |data| {
-        data.with("response", |out| write_response(out, told, response, end));
+    push(context, frames, |data| {
+        data.with("response", |out| write_response(out, context, response, end));
         data.number("sequence_number", number);
         data.text("type", if end == End::Failed { "response.failed" } else { "response.completed" });
     });
 }
 
 /// The response as a whole. Its id is the turn's and the place of its first item.
-fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end: End) {
-    let of_turn = turn(told.state, told.turn);
+fn write_response(out: &mut String, context: &EncodeContext<'_>, response: &Response, end: End) {
+    let of_turn = turn(context.state, context.turn);
     let began = of_turn.and_then(|turn| turn.started_at.or(turn.submitted_at)).unwrap_or_default();
     let mut members = Members::open(out);
     members.raw("created_at", &(began.millis() / 1000).to_string());
@@ -69,12 +71,14 @@ fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end
             members.raw("error", &json!({"code": "server_error", "message": message}).to_string());
         }
     }
-    members.text("id", &format!("resp_{}_{}", told.turn, response.first.item));
+    members.text("id", &format!("resp_{}_{}", context.turn, response.first.item));
     members.text("model", "riverrun");
     members.text("object", "response");
-    let output = response.kept(told.state, None).filter(|at| end != End::Open && is_rebuilt(told.state, *at));
+    let output = response
+        .remaining_items(context.state, None)
+        .filter(|at| end != End::Open && is_rebuilt(context.state, *at));
     members.with("output", |out| {
-        write_list(out, output, |out, at| item::write_raw(out, told.state, at, Extent::Whole));
+        write_list(out, output, |out, at| item::write_raw(out, context.state, at, Extent::Whole));
     });
     members.flag("parallel_tool_calls", true);
     members.text("status", end.status());
@@ -83,20 +87,25 @@ fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end
     members.close();
 }
 
-pub(super) fn item_added(told: &Telling<'_>, response: &mut Response, at: ItemAt, frames: &mut Frames) {
-    item(told, response, at, (Extent::Begun, "response.output_item.added"), frames);
+pub(super) fn item_added(
+    context: &EncodeContext<'_>,
+    response: &mut Response,
+    at: ItemAt,
+    frames: &mut Frames,
+) {
+    item(context, response, at, (Extent::Begun, "response.output_item.added"), frames);
 }
 
 fn item(
-    told: &Telling<'_>,
+    context: &EncodeContext<'_>,
     response: &mut Response,
     at: ItemAt,
     (extent, kind): (Extent, &str),
     frames: &mut Frames,
 ) {
-    let (number, output_index) = (response.next_number(), response.output_index(told.state, at));
-    push(told, frames, |data| {
-        data.with("item", |out| item::write_raw(out, told.state, at, extent));
+    let (number, output_index) = (response.next_number(), response.output_index(context.state, at));
+    push(context, frames, |data| {
+        data.with("item", |out| item::write_raw(out, context.state, at, extent));
         data.number("output_index", output_index);
         data.number("sequence_number", number);
         data.text("type", kind);
@@ -104,35 +113,40 @@ fn item(
 }
 
 /// What was broken off has no end of its own.
-pub(super) fn item_done(told: &Telling<'_>, response: &mut Response, at: ItemAt, frames: &mut Frames) {
-    if item::is_broken_off(item_at(told.state, at)) {
+pub(super) fn item_done(
+    context: &EncodeContext<'_>,
+    response: &mut Response,
+    at: ItemAt,
+    frames: &mut Frames,
+) {
+    if item::is_broken_off(item_at(context.state, at)) {
         return;
     }
-    if let Item::ToolCall(call) = item_at(told.state, at) {
-        let (number, output_index) = (response.next_number(), response.output_index(told.state, at));
-        push(told, frames, |data| {
+    if let Item::ToolCall(call) = item_at(context.state, at) {
+        let (number, output_index) = (response.next_number(), response.output_index(context.state, at));
+        push(context, frames, |data| {
             data.text("arguments", &call.arguments);
-            data.text("item_id", &item_id(told.state, at));
+            data.text("item_id", &item_id(context.state, at));
             data.text("name", &call.name);
             data.number("output_index", output_index);
             data.number("sequence_number", number);
             data.text("type", "response.function_call_arguments.done");
         });
     }
-    item(told, response, at, (Extent::Whole, "response.output_item.done"), frames);
+    item(context, response, at, (Extent::Whole, "response.output_item.done"), frames);
 }
 
 pub(super) fn arguments(
-    told: &Telling<'_>,
+    context: &EncodeContext<'_>,
     response: &mut Response,
     at: ItemAt,
     from: usize,
     frames: &mut Frames,
 ) {
-    let delta = &arguments_of(told.state, at)[from..];
-    let numbers = Numbers::next(told, response, at);
-    let id = item_id(told.state, at);
-    frames.push(told.state.sequence, |out| {
+    let delta = &arguments_of(context.state, at)[from..];
+    let numbers = Numbers::next(context, response, at);
+    let id = item_id(context.state, at);
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"data\":{\"delta\":");
         write_string(out, delta);
         out.push_str(",\"item_id\":");
@@ -142,11 +156,17 @@ pub(super) fn arguments(
 }
 
 /// Written by hand: it is what nearly every event is.
-pub(super) fn delta(told: &Telling<'_>, response: &mut Response, at: Spot, from: usize, frames: &mut Frames) {
-    let delta = &text(told.state, at)[from..];
-    let numbers = Numbers::next(told, response, at.item);
-    let id = item_id(told.state, at.item);
-    frames.push(told.state.sequence, |out| {
+pub(super) fn delta(
+    context: &EncodeContext<'_>,
+    response: &mut Response,
+    at: Spot,
+    from: usize,
+    frames: &mut Frames,
+) {
+    let delta = &text(context.state, at)[from..];
+    let numbers = Numbers::next(context, response, at.item);
+    let id = item_id(context.state, at.item);
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"data\":{");
         if at.list != List::Summary {
             out.push_str("\"content_index\":");
@@ -178,8 +198,11 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn next(told: &Telling<'_>, response: &mut Response, at: ItemAt) -> Self {
-        Self { output_index: response.output_index(told.state, at), sequence_number: response.next_number() }
+    fn next(context: &EncodeContext<'_>, response: &mut Response, at: ItemAt) -> Self {
+        Self {
+            output_index: response.output_index(context.state, at),
+            sequence_number: response.next_number(),
+        }
     }
 
     fn write(self, out: &mut String) {
@@ -209,49 +232,54 @@ fn tail_of_summary(out: &mut String, numbers: Numbers, at: Spot, word: &str) {
     kind(out, word);
 }
 
-pub(super) fn part_added(told: &Telling<'_>, response: &mut Response, at: Spot, frames: &mut Frames) {
-    part(told, response, at, ("", "added"), frames);
+pub(super) fn part_added(
+    context: &EncodeContext<'_>,
+    response: &mut Response,
+    at: Spot,
+    frames: &mut Frames,
+) {
+    part(context, response, at, ("", "added"), frames);
 }
 
-pub(super) fn part_done(told: &Telling<'_>, response: &mut Response, at: Spot, frames: &mut Frames) {
-    if item::is_broken_off(item_at(told.state, at.item)) {
+pub(super) fn part_done(context: &EncodeContext<'_>, response: &mut Response, at: Spot, frames: &mut Frames) {
+    if item::is_broken_off(item_at(context.state, at.item)) {
         return;
     }
-    let said = text(told.state, at);
+    let text = text(context.state, at);
     let kind = match at.list {
         List::Blocks => "response.output_text.done",
         List::Summary => "response.reasoning_summary_text.done",
         List::Raw => "response.reasoning_text.done",
     };
-    let Numbers { output_index, sequence_number: number } = Numbers::next(told, response, at.item);
-    push(told, frames, |data| {
+    let Numbers { output_index, sequence_number: number } = Numbers::next(context, response, at.item);
+    push(context, frames, |data| {
         content_index(data, at);
-        data.text("item_id", &item_id(told.state, at.item));
+        data.text("item_id", &item_id(context.state, at.item));
         if at.list == List::Blocks {
             data.raw("logprobs", "[]");
         }
         data.number("output_index", output_index);
         data.number("sequence_number", number);
         summary_index(data, at);
-        data.text("text", said);
+        data.text("text", text);
         data.text("type", kind);
     });
-    part(told, response, at, (said, "done"), frames);
+    part(context, response, at, (text, "done"), frames);
 }
 
 fn part(
-    told: &Telling<'_>,
+    context: &EncodeContext<'_>,
     response: &mut Response,
     at: Spot,
-    (said, change): (&str, &str),
+    (text, change): (&str, &str),
     frames: &mut Frames,
 ) {
-    let Numbers { output_index, sequence_number: number } = Numbers::next(told, response, at.item);
-    push(told, frames, |data| {
+    let Numbers { output_index, sequence_number: number } = Numbers::next(context, response, at.item);
+    push(context, frames, |data| {
         content_index(data, at);
-        data.text("item_id", &item_id(told.state, at.item));
+        data.text("item_id", &item_id(context.state, at.item));
         data.number("output_index", output_index);
-        data.with("part", |out| write_part(out, at.list, said));
+        data.with("part", |out| write_part(out, at.list, text));
         data.number("sequence_number", number);
         summary_index(data, at);
         let name = if at.list == List::Summary { "reasoning_summary_part" } else { "content_part" };
@@ -263,13 +291,13 @@ fn part(
     });
 }
 
-fn write_part(out: &mut String, list: List, said: &str) {
+fn write_part(out: &mut String, list: List, text: &str) {
     match list {
-        List::Blocks => item::write_text(out, said),
-        List::Summary => item::write_summary(out, said),
+        List::Blocks => item::write_text(out, text),
+        List::Summary => item::write_summary(out, text),
         List::Raw => {
             let mut members = Members::open(out);
-            members.text("text", said);
+            members.text("text", text);
             members.text("type", "reasoning_text");
             members.close();
         }
@@ -288,16 +316,16 @@ fn summary_index(data: &mut Members<'_>, at: Spot) {
     }
 }
 
-/// An event of the Responses API that the log keeps under its own name: told as it came.
-pub(super) fn passed(told: &Telling<'_>, event: &Event, frames: &mut Frames) {
+/// An event of the Responses API that the log keeps under its own name, forwarded unchanged.
+pub(super) fn passed(context: &EncodeContext<'_>, event: &Event, frames: &mut Frames) {
     let Ok(Payload::Other(raw)) = &event.payload else { return };
     let name = event.kind.as_str();
-    let is_ours = event.scope.turn_id.as_ref() == Some(told.turn) && event.scope.parent_task_id.is_none();
+    let is_ours = event.scope.turn_id.as_ref() == Some(context.turn) && event.scope.parent_task_id.is_none();
     let Some(members) = raw.get().strip_prefix('{').filter(|_| is_ours && name.starts_with("response."))
     else {
         return;
     };
-    frames.push(told.state.sequence, |out| {
+    frames.push(context.state.sequence, |out| {
         out.push_str("{\"data\":{\"type\":");
         write_string(out, name);
         out.push_str(if members == "}" { "" } else { "," });

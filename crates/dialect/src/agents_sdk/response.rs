@@ -1,10 +1,10 @@
 //! A model call, as the items of the root task show it.
 
 use riverrun_event::Item;
-use riverrun_fold::{ItemAt, State, Status, Task, ToolCall};
+use riverrun_fold::{ItemAt, State, Status, TaskState, ToolCall};
 
 use super::item::is_broken_off;
-use crate::follow::{Telling, turn};
+use crate::follow::{EncodeContext, turn};
 
 /// The items from `first` on that a model made, up to the next result.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct Response {
 pub(super) enum End {
     Open,
     Completed,
-    /// The model said what the run cannot take: its items are not told.
+    /// The run rejected the model's output: its items are not emitted.
     Unusable,
     Failed,
 }
@@ -37,11 +37,11 @@ impl End {
 }
 
 impl Response {
-    /// The model call that the item at this place came of. Items before `told` are of an earlier one.
-    pub(super) fn of(state: &State, at: ItemAt, told: usize) -> Self {
+    /// The model call that the item at this place came of. Items before `context` are of an earlier one.
+    pub(super) fn of(state: &State, at: ItemAt, emitted_items: usize) -> Self {
         let before = &state.tasks[at.task].output[..at.item];
         let first = before.iter().rposition(is_border).map_or(0, |border| border + 1);
-        let first = ItemAt { task: at.task, item: first.max(told.min(at.item)) };
+        let first = ItemAt { task: at.task, item: first.max(emitted_items.min(at.item)) };
         Self { first, is_original: false, rebuilt: 0 }
     }
 
@@ -51,13 +51,15 @@ impl Response {
         self.rebuilt - 1
     }
 
-    /// An item's place in the response: what was taken back before it, or is told by no event, has none.
+    /// An item's position in the response, without retracted items and items that have no event.
     pub(super) fn output_index(&self, state: &State, at: ItemAt) -> u64 {
-        self.kept(state, None).filter(|kept| kept.item < at.item).filter(|at| is_rebuilt(state, *at)).count()
-            as u64
+        self.remaining_items(state, None)
+            .filter(|remaining| remaining.item < at.item)
+            .filter(|at| is_rebuilt(state, *at))
+            .count() as u64
     }
 
-    fn task<'a>(&self, state: &'a State) -> &'a Task {
+    fn task<'a>(&self, state: &'a State) -> &'a TaskState {
         &state.tasks[self.first.task]
     }
 
@@ -69,7 +71,7 @@ impl Response {
     }
 
     /// Those that were not taken back, and `also`.
-    pub(super) fn kept<'a>(
+    pub(super) fn remaining_items<'a>(
         &self,
         state: &'a State,
         also: Option<ItemAt>,
@@ -81,7 +83,8 @@ impl Response {
     /// True if every item that was not taken back came to its end.
     pub(super) fn is_whole(&self, state: &State) -> bool {
         let task = self.task(state);
-        self.kept(state, None).all(|at| !task.open.contains(at.item) && !is_broken_off(&task.output[at.item]))
+        self.remaining_items(state, None)
+            .all(|at| !task.open.contains(at.item) && !is_broken_off(&task.output[at.item]))
     }
 
     /// True once something came of it: a call runs, somebody is asked, a sub-agent works, or its last item was taken
@@ -93,7 +96,7 @@ impl Response {
         }
         let is_taken_back = self.items(state).last().is_some_and(|at| task.retracted.contains(&at.item));
         is_taken_back
-            || self.kept(state, None).any(|at| match &task.output[at.item] {
+            || self.remaining_items(state, None).any(|at| match &task.output[at.item] {
                 Item::ToolCall(call) => has_consequence(state, task, &call.call_id),
                 Item::Message(_) | Item::Reasoning(_) | Item::Other(_) | Item::Error(_) | Item::Hosted(_) => {
                     false
@@ -108,7 +111,7 @@ pub(super) fn is_rebuilt(state: &State, at: ItemAt) -> bool {
     !matches!(state.tasks[at.task].output[at.item], Item::Hosted(_))
 }
 
-/// What no model makes stands between model calls.
+/// Items that no model makes separate model calls.
 fn is_border(item: &Item) -> bool {
     match item {
         Item::ToolResult(_) | Item::Handoff(_) => true,
@@ -117,7 +120,7 @@ fn is_border(item: &Item) -> bool {
     }
 }
 
-fn has_consequence(state: &State, task: &Task, call: &str) -> bool {
+fn has_consequence(state: &State, task: &TaskState, call: &str) -> bool {
     // A call that ended with its run and never began has no consequence.
     let is_left = |known: &ToolCall| known.status == Status::Cancelled && known.started_at.is_none();
     let runs = state.tool_calls.iter().rev().any(|known| {
@@ -139,12 +142,12 @@ fn has_consequence(state: &State, task: &Task, call: &str) -> bool {
 }
 
 /// How the turn's end ends the model call that is under way; None if it is just not there any more.
-pub(super) fn end(told: &Telling<'_>) -> Option<End> {
-    let turn = turn(told.state, told.turn)?;
+pub(super) fn end(context: &EncodeContext<'_>) -> Option<End> {
+    let turn = turn(context.state, context.turn)?;
     match (turn.status, turn.error.as_ref().and_then(|error| error.code.as_deref())) {
         (Status::Completed | Status::Archived, _) => Some(End::Completed),
         (Status::Cancelled, _) => None,
-        // A check refused what the model had said; the model itself did not fail.
+        // A guardrail refused the model's output; the model itself did not fail.
         (_, Some("guardrail_tripped")) => Some(End::Completed),
         (_, Some("unknown_tool")) => Some(End::Unusable),
         _ => Some(End::Failed),
@@ -153,11 +156,11 @@ pub(super) fn end(told: &Telling<'_>) -> Option<End> {
 
 /// True for a result that no tool gave: the run failed or is cancelled, and its open calls are closed. The SDK does not
 /// stream these.
-pub(super) fn only_closes(told: &Telling<'_>, at: ItemAt) -> bool {
-    let task = &told.state.tasks[at.task];
+pub(super) fn only_closes(context: &EncodeContext<'_>, at: ItemAt) -> bool {
+    let task = &context.state.tasks[at.task];
     let Item::ToolResult(result) = &task.output[at.item] else { return false };
     let is_unread = result.is_error == Some(true) && is_broken_off(&task.output[at.item]);
-    let of_turn = turn(told.state, told.turn).map(|turn| turn.status);
+    let of_turn = turn(context.state, context.turn).map(|turn| turn.status);
     let is_failed = task.attempts.last().is_some_and(|attempt| attempt.status == Status::Failed);
     let is_over = |status: Status| status == Status::Cancelling || is_unsuccessful(status);
     is_unread && (is_failed || is_over(task.status) || of_turn.is_some_and(is_over))

@@ -1,4 +1,4 @@
-//! The events of the model service itself, where the log has them: told as they came.
+//! The model service's own events, where the log has them, forwarded unchanged.
 
 use riverrun_event::{Event, Growth, ModelRaw, Payload, ServiceStream};
 use serde_json::Value;
@@ -9,7 +9,7 @@ pub(super) struct Service {
     stream: ServiceStream,
     /// The events of the present model call are the service's own, and nothing is rebuilt.
     pub(super) is_original: bool,
-    /// Its last event was told.
+    /// Its last event was emitted.
     pub(super) has_ended: bool,
 }
 

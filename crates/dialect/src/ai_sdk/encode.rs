@@ -17,7 +17,7 @@ pub(super) struct Encoder<'a> {
     pub(super) state: &'a State,
     pub(super) turn: &'a TurnId,
     pub(super) frames: &'a mut Frames,
-    /// Steps that were told.
+    /// Steps that were emitted.
     pub(super) steps: &'a mut usize,
 }
 
@@ -31,7 +31,7 @@ impl Encoder<'_> {
         self.frames.push_marker(self.state.sequence, "[DONE]");
     }
 
-    pub(super) fn tell(&mut self, happening: Happening) {
+    pub(super) fn encode(&mut self, happening: Happening) {
         match happening {
             Happening::Began { .. } => self.began(),
             Happening::Paused => self.paused(),
@@ -329,7 +329,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// The call of the root task that an action stands before; elsewhere the client knows no such call.
+    /// The call of the root task that waits for an action; the client knows no other such call.
     fn gated_call(&self, id: &str) -> Option<String> {
         let state = self.state;
         let action = state.actions.iter().find(|action| action.action_id.as_str() == id)?;

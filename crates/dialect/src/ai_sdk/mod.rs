@@ -9,8 +9,8 @@ mod subagent;
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::follow::{Follower, Happening, told_steps};
-use crate::{Frames, Options, Projector};
+use crate::follow::{Follower, Happening, emitted_steps};
+use crate::{Frames, Projector, ReaderOptions};
 use encode::Encoder;
 
 /// What a client looks at before it reads the stream.
@@ -19,15 +19,15 @@ pub const HEADERS: &[(&str, &str)] = &[("x-vercel-ai-ui-message-stream", "v1")];
 #[derive(Debug, Clone)]
 pub struct AiSdk {
     follower: Follower,
-    /// Steps that were told.
+    /// Steps that were emitted.
     steps: usize,
 }
 
 impl AiSdk {
-    /// A projector that goes on where `state` stands.
-    pub fn new(state: State, options: Options) -> Self {
+    /// A projector that continues from `state`.
+    pub fn new(state: State, options: ReaderOptions) -> Self {
         let follower = Follower::new(state, options);
-        let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
+        let steps = follower.turn().map_or(0, |turn| emitted_steps(follower.state(), turn));
         Self { follower, steps }
     }
 }
@@ -41,7 +41,7 @@ impl Projector for AiSdk {
             self.steps = 0;
         }
         let mut encoder = Encoder { state, turn, frames, steps: &mut self.steps };
-        happenings.into_iter().for_each(|happening| encoder.tell(happening));
+        happenings.into_iter().for_each(|happening| encoder.encode(happening));
     }
 
     /// The client resets its message at `start` and takes the rest as if it had been there.
@@ -52,7 +52,7 @@ impl Projector for AiSdk {
             if matches!(happening, Happening::Paused | Happening::Ended) {
                 encoder.catch_up(self.steps);
             }
-            encoder.tell(happening);
+            encoder.encode(happening);
         }
         encoder.catch_up(self.steps);
     }

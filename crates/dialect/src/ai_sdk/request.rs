@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Input, Part, RawJson, TurnId};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, Listed, Output, Tool};
+use crate::request::{FunctionOutput, InputItem, ListedMessage, RequestFailure, RequestedTool};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChatRequest {
@@ -13,9 +13,9 @@ pub struct ChatRequest {
     /// The message that is made anew.
     pub message_id: Option<String>,
     /// The whole conversation as the client knows it, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<UiMessage>,
     /// The functions that the client runs.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<RequestedTool>,
     /// Other members of the body, such as `scenario`, verbatim.
     pub extra: Vec<(String, RawJson)>,
 }
@@ -28,20 +28,20 @@ pub enum Trigger {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct UiMessage {
     pub id: String,
     pub role: String,
     pub parts: Vec<Part>,
     /// What the user decided about calls of this message.
-    pub approvals: Vec<Approval>,
+    pub approvals: Vec<ApprovalAnswer>,
     /// What the calls of this message came to.
-    pub outputs: Vec<Output>,
-    /// What it said and called, in its order.
+    pub outputs: Vec<FunctionOutput>,
+    /// Its texts and calls, in order.
     pub items: Vec<InputItem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
+pub struct ApprovalAnswer {
     /// The action.
     pub id: String,
     pub approved: bool,
@@ -50,7 +50,7 @@ pub struct Approval {
 
 impl ChatRequest {
     /// Decisions that this request brings: then it goes on with a turn and starts none.
-    pub fn approvals(&self) -> &[Approval] {
+    pub fn approvals(&self) -> &[ApprovalAnswer] {
         match self.messages.last() {
             Some(last) if last.role == "assistant" => &last.approvals,
             Some(_) | None => &[],
@@ -58,7 +58,7 @@ impl ChatRequest {
     }
 
     /// Outputs of calls that this request brings. Those of calls that ran elsewhere are among them too.
-    pub fn outputs(&self) -> &[Output] {
+    pub fn outputs(&self) -> &[FunctionOutput] {
         match self.messages.last() {
             Some(last) if last.role == "assistant" => &last.outputs,
             Some(_) | None => &[],
@@ -79,35 +79,36 @@ impl ChatRequest {
         self.asked().map(|(_, message)| message.id.as_str()).filter(|id| !id.is_empty())
     }
 
-    fn asked(&self) -> Option<(usize, &Message)> {
+    fn asked(&self) -> Option<(usize, &UiMessage)> {
         self.messages.iter().enumerate().rfind(|(_, message)| message.role == "user")
     }
 
     /// The conversation before what is new.
-    pub fn earlier(&self) -> Vec<Listed> {
+    pub fn earlier(&self) -> Vec<ListedMessage> {
         let end = self.asked().map_or(self.messages.len(), |(at, _)| at);
-        let listed = |message: &Message| Listed { id: message.id.clone(), items: message.items.clone() };
+        let listed =
+            |message: &UiMessage| ListedMessage { id: message.id.clone(), items: message.items.clone() };
         self.messages[..end].iter().filter(|it| it.role != "system").map(listed).collect()
     }
 
-    /// What the messages of the system tell the model, and the member `system`.
+    /// The instructions of the system messages and of the member `system`.
     pub fn instructions(&self) -> Option<String> {
         let system = self.messages.iter().filter(|message| message.role == "system");
-        let told =
+        let answer =
             system.map(|message| message.parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n"));
         let member = self.extra.iter().find(|(name, _)| name == "system").and_then(|(_, raw)| raw.as_text());
-        let all = member.map(|text| text.into_owned()).into_iter().chain(told);
+        let all = member.map(|text| text.into_owned()).into_iter().chain(answer);
         let all: Vec<String> = all.filter(|text| !text.is_empty()).collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
 }
 
-/// The turn that an assistant's message of ours tells.
+/// The turn that one of our assistant messages shows.
 pub fn turn_of(message: &str) -> Option<TurnId> {
     TurnId::new(message.strip_prefix("msg_")?).ok()
 }
 
-pub fn decode(body: &[u8]) -> Result<ChatRequest, Failure> {
+pub fn decode(body: &[u8]) -> Result<ChatRequest, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let trigger = match object.take("trigger") {
@@ -124,18 +125,18 @@ pub fn decode(body: &[u8]) -> Result<ChatRequest, Failure> {
         message_id: object.text("messageId")?,
         messages: object.must("messages")?.list()?.iter().map(message).collect::<Result<_, _>>()?,
         tools: tools(object.take("tools"))?,
-        extra: object.rest(),
+        extra: object.into_unread(),
     })
 }
 
-fn message(at: &At<'_>) -> Result<Message, Failure> {
+fn message(at: &At<'_>) -> Result<UiMessage, RequestFailure> {
     let mut object = Object::of(at)?;
     let role = object.must("role")?;
     let word = role.text()?;
     if !["system", "user", "assistant"].contains(&word.as_str()) {
         return Err(role.unknown(&word, &["system", "user", "assistant"]));
     }
-    let mut message = Message {
+    let mut message = UiMessage {
         id: object.text("id")?.unwrap_or_default(),
         role: word,
         parts: Vec::new(),
@@ -150,11 +151,11 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
 }
 
 /// An object of functions by their names, as chat libraries send it, or a list of functions.
-fn tools(at: Option<At<'_>>) -> Result<Vec<Tool>, Failure> {
+fn tools(at: Option<At<'_>>) -> Result<Vec<RequestedTool>, RequestFailure> {
     let Some(at) = at else { return Ok(Vec::new()) };
-    let function = |name: Option<String>, at: &At<'_>| -> Result<Tool, Failure> {
+    let function = |name: Option<String>, at: &At<'_>| -> Result<RequestedTool, RequestFailure> {
         let mut object = Object::of(at)?;
-        Ok(Tool {
+        Ok(RequestedTool {
             name: name.map_or_else(|| object.must_text("name"), Ok)?,
             description: object.text("description")?,
             parameters: object.raw("parameters").or_else(|| object.raw("inputSchema")),
@@ -168,11 +169,11 @@ fn tools(at: Option<At<'_>>) -> Result<Vec<Tool>, Failure> {
 }
 
 /// Parts that only the client needs (steps, sources, data) are left out.
-fn part(at: &At<'_>, message: &mut Message) -> Result<(), Failure> {
+fn part(at: &At<'_>, message: &mut UiMessage) -> Result<(), RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must_text("type")?;
     match kind.as_str() {
-        "text" => say(message, Part::plain(object.must_text("text")?)),
+        "text" => push_part(message, Part::plain(object.must_text("text")?)),
         "file" => {
             let (url, media_type) = (object.must_text("url")?, object.text("mediaType")?);
             let is_image = media_type.as_deref().is_some_and(|kind| kind.starts_with("image/"));
@@ -181,7 +182,7 @@ fn part(at: &At<'_>, message: &mut Message) -> Result<(), Failure> {
             } else {
                 serde_json::json!({"type": "file", "url": url, "mediaType": media_type.unwrap_or_default()})
             };
-            say(message, serde_json::from_value(value).map_err(|_| at.wrong("a file part"))?);
+            push_part(message, serde_json::from_value(value).map_err(|_| at.wrong("a file part"))?);
         }
         kind if kind.starts_with("tool-") || kind == "dynamic-tool" => tool(kind, object, message)?,
         _ => {}
@@ -189,7 +190,7 @@ fn part(at: &At<'_>, message: &mut Message) -> Result<(), Failure> {
     Ok(())
 }
 
-fn say(message: &mut Message, part: Part) {
+fn push_part(message: &mut UiMessage, part: Part) {
     message.parts.push(part.clone());
     match message.items.last_mut() {
         Some(InputItem::User { parts } | InputItem::Assistant { parts }) => parts.push(part),
@@ -198,7 +199,7 @@ fn say(message: &mut Message, part: Part) {
     }
 }
 
-fn tool(kind: &str, mut object: Object<'_>, message: &mut Message) -> Result<(), Failure> {
+fn tool(kind: &str, mut object: Object<'_>, message: &mut UiMessage) -> Result<(), RequestFailure> {
     let call_id = object.must_text("toolCallId")?;
     let name = match kind.strip_prefix("tool-") {
         Some(name) => name.to_owned(),
@@ -222,7 +223,7 @@ fn tool(kind: &str, mut object: Object<'_>, message: &mut Message) -> Result<(),
             parts: vec![Part::plain(result_text(&result))],
             is_error: result.is_err(),
         });
-        message.outputs.push(Output { call_id, result });
+        message.outputs.push(FunctionOutput { call_id, result });
     }
     if state == "approval-responded"
         && let Some(at) = object.take("approval")
@@ -230,7 +231,7 @@ fn tool(kind: &str, mut object: Object<'_>, message: &mut Message) -> Result<(),
         let mut approval = Object::of(&at)?;
         let approved = approval.flag("approved")?.ok_or_else(|| approval.missing("approved"))?;
         let (id, reason) = (approval.must_text("id")?, approval.text("reason")?);
-        message.approvals.push(Approval { id, approved, reason });
+        message.approvals.push(ApprovalAnswer { id, approved, reason });
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ pub(super) fn write_delta(out: &mut String, shown: Shown, news: &str) {
     members.close();
 }
 
-/// What stands at the end of a block: the proof of its reasoning, what its text cites.
+/// The end of a block: the signature of its reasoning, the citations of its text.
 pub(super) fn last_deltas(view: &View<'_>, shown: Shown, item: &Item, block: Option<&Block>) -> Vec<String> {
     match shown {
         Shown::Thinking if is_redacted(item) => Vec::new(),
@@ -131,7 +131,7 @@ pub(super) fn write_whole(
 /// Arguments as an object; what is not one (a call that was cut) is no input at all.
 fn input(arguments: &str) -> String {
     let is_object = arguments.trim_start().starts_with('{');
-    let compact = json::compact(arguments.as_bytes(), &json::Limits::default());
+    let compact = json::compact(arguments.as_bytes(), &json::JsonLimits::default());
     compact.ok().filter(|_| is_object).unwrap_or_else(|| "{}".to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use riverrun_event::json;
 
-use crate::request::Failure;
+use crate::request::RequestFailure;
 
 /// Codes that SDKs read from `error.details.error_code`, to send the conversation again in another way.
 const THREAD_CODES: [&str; 5] = [
@@ -15,7 +15,7 @@ const THREAD_CODES: [&str; 5] = [
 
 /// `{"type":"error","error":{"type","message","details"?},"request_id"?}`: the body of an answer, and the data of
 /// `event: error`.
-pub fn body(failure: &Failure, request_id: Option<&str>) -> String {
+pub fn body(failure: &RequestFailure, request_id: Option<&str>) -> String {
     let mut out = format!("{{\"type\":\"error\",\"error\":{{\"type\":\"{}\",\"message\":", kind(failure));
     json::write_string(&mut out, &failure.message);
     if THREAD_CODES.contains(&failure.code.as_str()) {
@@ -30,7 +30,7 @@ pub fn body(failure: &Failure, request_id: Option<&str>) -> String {
     out
 }
 
-fn kind(failure: &Failure) -> &'static str {
+fn kind(failure: &RequestFailure) -> &'static str {
     match failure.status {
         401 => "authentication_error",
         402 => "billing_error",

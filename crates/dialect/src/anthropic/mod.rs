@@ -14,18 +14,18 @@ use riverrun_event::{Item, RawJson, TurnId, Usage};
 use riverrun_fold::State;
 
 use crate::members::Members;
-use crate::request::Failure;
-use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View};
-use crate::{Answer, Frames, Options};
+use crate::request::RequestFailure;
+use crate::turn::{EncodeTurn, Line, Shown, Step, Stop, TurnEnding, TurnProjector, View};
+use crate::{Frames, ReaderOptions, WholeAnswer};
 
-pub type Anthropic = TurnProjector<Telling>;
+pub type Anthropic = TurnProjector<AnthropicEncoder>;
 
 /// What keeps a silent stream open.
 pub const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
-/// A projector that goes on where `state` stands.
-pub fn projector(state: State, options: Options) -> Anthropic {
-    TurnProjector::with(state, options, Telling::default())
+/// A projector that continues from `state`.
+pub fn projector(state: State, options: ReaderOptions) -> Anthropic {
+    TurnProjector::with(state, options, AnthropicEncoder::default())
 }
 
 /// `msg_` and the turn.
@@ -38,9 +38,9 @@ pub fn turn_of(message_id: &str) -> Option<TurnId> {
     TurnId::new(message_id.strip_prefix("msg_")?).ok()
 }
 
-/// What was told so far. Blocks must never interleave here: one line.
+/// What was emitted so far. Blocks must never interleave here: one line.
 #[derive(Debug, Clone)]
-pub struct Telling {
+pub struct AnthropicEncoder {
     has_begun: bool,
     /// The index of the next block.
     blocks: u64,
@@ -52,13 +52,13 @@ pub struct Telling {
 
 const SHOWN: [Shown; 4] = [Shown::Thinking, Shown::Text, Shown::Call, Shown::Hosted];
 
-impl Default for Telling {
+impl Default for AnthropicEncoder {
     fn default() -> Self {
         Self { has_begun: false, blocks: 0, calls: 0, is_open: false, line: line() }
     }
 }
 
-impl Telling {
+impl AnthropicEncoder {
     fn blocks(&mut self, view: &View<'_>, frames: &mut Frames) {
         let Self { blocks, calls, is_open, line, .. } = self;
         line.advance(view, &mut |step| match step {
@@ -85,7 +85,7 @@ impl Telling {
         });
     }
 
-    /// A word of the service's that is not known here. One about a block is told of the block that is open.
+    /// A frame type of the service that is not known here. One about a block goes to the open block.
     fn vendor(&self, view: &View<'_>, frames: &mut Frames) {
         let Some((name, members)) = view.vendor.and_then(|vendor| vendor.frame()) else { return };
         let is_of_block = members.contains_key("index");
@@ -93,12 +93,12 @@ impl Telling {
         if name.starts_with("response.") || is_of_block && !self.is_open {
             return;
         }
-        frames.push_named(view.at, &name, |out| {
+        frames.push_with_name(view.at, &name, |out| {
             let mut frame = Members::open(out);
             for (name, value) in &members {
                 match name.as_str() {
                     "index" => frame.number("index", self.blocks),
-                    _ => frame.told(name, value.get()),
+                    _ => frame.raw_with_name(name, value.get()),
                 }
             }
             frame.close();
@@ -106,7 +106,7 @@ impl Telling {
     }
 }
 
-/// A word about the open block, as the service said it but for the number.
+/// A frame about the open block, as the service sent it except for the index.
 fn frame_of(frames: &mut Frames, view: &View<'_>, index: u64, frame: &str) {
     frames.push_named(view.at, "content_block_delta", |out| {
         out.push_str(frame.strip_suffix('}').unwrap_or(frame));
@@ -130,8 +130,8 @@ fn delta(frames: &mut Frames, view: &View<'_>, index: u64, write: impl FnOnce(&m
     });
 }
 
-impl Teller for Telling {
-    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
+impl EncodeTurn for AnthropicEncoder {
+    fn encode(&mut self, view: &View<'_>, frames: &mut Frames) {
         if !std::mem::replace(&mut self.has_begun, true) {
             push(frames, view, "message_start", |members| {
                 members.with("message", |out| write_message(out, view, "[]", None));
@@ -140,11 +140,12 @@ impl Teller for Telling {
         self.blocks(view, frames);
         self.vendor(view, frames);
         match &view.ending {
-            Some(Ending::Completed(stop)) => {
-                let (reason, mut said) = (stop_reason(*stop, self.calls), view.said("anthropic"));
-                let (usage, context) = (said.remove("usage"), said.remove(CONTEXT));
+            Some(TurnEnding::Completed(stop)) => {
+                let (reason, mut service) =
+                    (stop_reason(*stop, self.calls), view.service_members("anthropic"));
+                let (usage, context) = (service.remove("usage"), service.remove(CONTEXT));
                 push(frames, view, "message_delta", |members| {
-                    members.with("delta", |out| write_stop(out, view, reason, &said));
+                    members.with("delta", |out| write_stop(out, view, reason, &service));
                     members.with("usage", |out| write_usage(out, &view.turn.usage, usage.as_ref()));
                     if let Some(context) = &context {
                         members.raw(CONTEXT, context.get());
@@ -164,7 +165,7 @@ impl Teller for Telling {
         Self::default()
     }
 
-    fn answer(&self, view: &View<'_>) -> Answer {
+    fn answer(&self, view: &View<'_>) -> WholeAnswer {
         let (content, calls) = content(view);
         let object = |reason: Option<&str>| {
             let mut out = String::new();
@@ -172,19 +173,19 @@ impl Teller for Telling {
             out
         };
         match &view.ending {
-            Some(Ending::Completed(stop)) => Answer::Whole(object(Some(stop_reason(*stop, calls)))),
-            Some(ended) => Answer::Failed(failed(ended)),
-            None => Answer::Open(object(None)),
+            Some(TurnEnding::Completed(stop)) => WholeAnswer::Whole(object(Some(stop_reason(*stop, calls)))),
+            Some(ended) => WholeAnswer::Failed(failed(ended)),
+            None => WholeAnswer::Open(object(None)),
         }
     }
 }
 
 /// There is no word for a cancelled answer: it must not look like a whole one.
-fn failed(ending: &Ending) -> Failure {
+fn failed(ending: &TurnEnding) -> RequestFailure {
     match ending {
-        Ending::Failed { error } => crate::responses::error::failure_of(error),
-        Ending::Cancelled | Ending::Completed(_) => {
-            Failure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
+        TurnEnding::Failed { error } => crate::responses::error::failure_of(error),
+        TurnEnding::Cancelled | TurnEnding::Completed(_) => {
+            RequestFailure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
         }
     }
 }
@@ -203,11 +204,11 @@ fn stop_reason(stop: Stop, calls: usize) -> &'static str {
 /// The one member of a message that `message_delta` has beside `delta`.
 const CONTEXT: &str = "context_management";
 
-fn write_stop(out: &mut String, view: &View<'_>, reason: &str, said: &BTreeMap<String, RawJson>) {
+fn write_stop(out: &mut String, view: &View<'_>, reason: &str, service: &BTreeMap<String, RawJson>) {
     let mut members = Members::open(out);
     members.text("stop_reason", reason);
     write_sequence(&mut members, view, Some(reason));
-    said.iter().for_each(|(name, value)| members.told(name, value.get()));
+    service.iter().for_each(|(name, value)| members.raw_with_name(name, value.get()));
     members.maybe_text("riverrun_model", view.service_model());
     members.close();
 }
@@ -220,11 +221,11 @@ fn write_sequence(members: &mut Members<'_>, view: &View<'_>, reason: Option<&st
     }
 }
 
-/// As the service tells it, else as this protocol counts: the input tokens are without those that came from a cache or
+/// As the service counts it, else as this protocol does: the input tokens are without those that came from a cache or
 /// went into one.
-fn write_usage(out: &mut String, usage: &Usage, told: Option<&RawJson>) {
-    if let Some(told) = told {
-        return out.push_str(told.get());
+fn write_usage(out: &mut String, usage: &Usage, raw_usage: Option<&RawJson>) {
+    if let Some(raw_usage) = raw_usage {
+        return out.push_str(raw_usage.get());
     }
     let cached = usage.cached_input_tokens.unwrap_or(0);
     let written = usage.cache_write_input_tokens.unwrap_or(0);
@@ -242,8 +243,8 @@ fn write_usage(out: &mut String, usage: &Usage, told: Option<&RawJson>) {
 
 /// A message has no reason while it is open, and then its tokens are not counted.
 fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Option<&str>) {
-    let mut said = if reason.is_some() { view.said("anthropic") } else { BTreeMap::new() };
-    let told = said.remove("usage");
+    let mut service = if reason.is_some() { view.service_members("anthropic") } else { BTreeMap::new() };
+    let raw_usage = service.remove("usage");
     let counted = if view.ending.is_some() { view.turn.usage.clone() } else { Usage::default() };
     let mut members = Members::open(out);
     members.text("id", &message_id(&view.turn.turn_id));
@@ -256,8 +257,8 @@ fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Optio
         None => members.raw("stop_reason", "null"),
     }
     write_sequence(&mut members, view, reason);
-    members.with("usage", |out| write_usage(out, &counted, told.as_ref()));
-    said.iter().for_each(|(name, value)| members.told(name, value.get()));
+    members.with("usage", |out| write_usage(out, &counted, raw_usage.as_ref()));
+    service.iter().for_each(|(name, value)| members.raw_with_name(name, value.get()));
     members.maybe_text("riverrun_model", view.service_model().filter(|_| reason.is_some()));
     members.close();
 }

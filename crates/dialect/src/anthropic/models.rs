@@ -1,38 +1,38 @@
 //! `GET /v1/models`, as Anthropic's clients read it.
 
 use crate::members::{Members, write_list};
-use crate::request::Failure;
+use crate::request::RequestFailure;
 
-/// Which part of the list is asked for.
+/// The requested page of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct ModelPageQuery {
     pub limit: usize,
     pub after: Option<String>,
     pub before: Option<String>,
 }
 
-impl Page {
+impl ModelPageQuery {
     /// As many as the API gives to a client that names no number, and as many as it gives at most.
     pub const DEFAULT: usize = 20;
     pub const MOST: usize = 1000;
 }
 
 /// A page of the models with these names.
-pub fn models(names: &[String], page: &Page) -> Result<String, Failure> {
-    let place = |param: &str, id: &Option<String>| match id {
+pub fn models(names: &[String], page: &ModelPageQuery) -> Result<String, RequestFailure> {
+    let bound = |param: &str, id: &Option<String>| match id {
         None => Ok(None),
         Some(id) => {
             let found = names.iter().position(|name| name == id);
             found.map(Some).ok_or_else(|| unknown(param, id))
         }
     };
-    let (after, before) = (place("after_id", &page.after)?, place("before_id", &page.before)?);
+    let (after, before) = (bound("after_id", &page.after)?, bound("before_id", &page.before)?);
     let (shown, has_more) = match before {
         // Those that stand right before it.
         Some(end) => (&names[end.saturating_sub(page.limit)..end], end > page.limit),
         None => {
-            let rest = &names[after.map_or(0, |at| at + 1)..];
-            (&rest[..rest.len().min(page.limit)], rest.len() > page.limit)
+            let remaining = &names[after.map_or(0, |at| at + 1)..];
+            (&remaining[..remaining.len().min(page.limit)], remaining.len() > page.limit)
         }
     };
     let mut out = String::new();
@@ -66,9 +66,10 @@ fn write_model(out: &mut String, name: &str) {
     members.close();
 }
 
-fn unknown(param: &str, id: &str) -> Failure {
+fn unknown(param: &str, id: &str) -> RequestFailure {
     let shown: String = id.chars().take(80).filter(|c| !c.is_control()).collect();
-    Failure::new(400, "invalid_value", format!("`{param}` is `{shown}`, which is no model here")).param(param)
+    RequestFailure::new(400, "invalid_value", format!("`{param}` is `{shown}`, which is no model here"))
+        .param(param)
 }
 
 #[cfg(test)]
@@ -79,25 +80,25 @@ mod tests {
     fn pages_go_on_in_both_directions() {
         let names: Vec<String> = (1..=5).map(|number| format!("agent/{number}")).collect();
         let check = |limit, after: Option<&str>, before: Option<&str>, wanted: &[&str], has_more| {
-            let page = Page { limit, after: after.map(Into::into), before: before.map(Into::into) };
-            let told = models(&names, &page).expect("a page");
-            let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-            let ids: Vec<&str> = told["data"]
+            let page = ModelPageQuery { limit, after: after.map(Into::into), before: before.map(Into::into) };
+            let listed = models(&names, &page).expect("a page");
+            let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+            let ids: Vec<&str> = listed["data"]
                 .as_array()
                 .expect("a list")
                 .iter()
                 .filter_map(|one| one["id"].as_str())
                 .collect();
-            assert_eq!((ids.as_slice(), &told["has_more"]), (wanted, &serde_json::json!(has_more)));
-            assert_eq!(told["first_id"].as_str(), wanted.first().copied());
-            assert_eq!(told["last_id"].as_str(), wanted.last().copied());
+            assert_eq!((ids.as_slice(), &listed["has_more"]), (wanted, &serde_json::json!(has_more)));
+            assert_eq!(listed["first_id"].as_str(), wanted.first().copied());
+            assert_eq!(listed["last_id"].as_str(), wanted.last().copied());
         };
         check(2, None, None, &["agent/1", "agent/2"], true);
         check(2, Some("agent/4"), None, &["agent/5"], false);
         check(2, Some("agent/5"), None, &[], false);
         check(2, None, Some("agent/4"), &["agent/2", "agent/3"], true);
         check(9, None, Some("agent/2"), &["agent/1"], false);
-        let page = Page { limit: 1, after: Some("agent/9".to_owned()), before: None };
+        let page = ModelPageQuery { limit: 1, after: Some("agent/9".to_owned()), before: None };
         assert_eq!(models(&names, &page).expect_err("no such model").param.as_deref(), Some("after_id"));
     }
 }

@@ -6,12 +6,14 @@ use super::results::ResultCheck;
 use super::thread;
 use crate::request::MessageThread;
 use crate::request::reader::{At, Object, checked};
-use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{
+    ABOUT_THE_ANSWER, InputItem, ModelCall, RequestFailure, RequestedTool, RequestedToolChoice,
+};
 use crate::request::{inside, member, raw_inside, refuse_routing, request_member, text_inside};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
-pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+pub fn decode(body: &[u8]) -> Result<ModelCall, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     // Servers of tools come with keys, which the log must not have.
@@ -38,7 +40,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         ..ModelCall::default()
     };
     let mut secrets = Vec::new();
-    let mut extra = object.rest();
+    let mut extra = object.into_unread();
     refuse_routing(&extra)?;
     if member(&extra, "mcp_servers").is_some_and(|servers| servers.get().contains("\"authorization_token\""))
     {
@@ -50,7 +52,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
 }
 
 /// Reads a question for the tokens of a request: the model, and the rest as it is.
-pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), Failure> {
+pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let verbatim = object.without(&ABOUT_THE_ANSWER);
@@ -78,17 +80,20 @@ fn reasoning_effort(extra: &[(String, RawJson)]) -> Option<String> {
     Some(word.to_owned())
 }
 
-pub(super) fn system(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
-    let said = object.take("system").map(|at| content(&at, unknown)).transpose()?;
-    Ok(said.map(|parts| text_of(&parts)))
+pub(super) fn system(
+    object: &mut Object<'_>,
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<Option<String>, RequestFailure> {
+    let body = object.take("system").map(|at| content(&at, unknown)).transpose()?;
+    Ok(body.map(|parts| text_of(&parts)))
 }
 
 /// A service of this dialect judges results without calls itself: it may know the calls from elsewhere.
 fn messages(
     object: &mut Object<'_>,
     thread: Option<&MessageThread>,
-    unknown: &mut Vec<Failure>,
-) -> Result<Vec<InputItem>, Failure> {
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<Vec<InputItem>, RequestFailure> {
     let continues = matches!(thread, Some(MessageThread::Continue(_)));
     let (mut items, mut results) = (Vec::new(), ResultCheck::new(continues));
     for at in object.must("messages")?.list()? {
@@ -97,7 +102,7 @@ fn messages(
     unknown.extend(results.orphan);
     if items.is_empty() && !continues {
         let message = "`messages` must have at least one message";
-        return Err(Failure::new(400, "empty_array", message).param("messages"));
+        return Err(RequestFailure::new(400, "empty_array", message).param("messages"));
     }
     Ok(items)
 }
@@ -107,22 +112,22 @@ fn message(
     at: &At<'_>,
     items: &mut Vec<InputItem>,
     results: &mut ResultCheck,
-    unknown: &mut Vec<Failure>,
-) -> Result<(), Failure> {
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<(), RequestFailure> {
     let mut object = Object::of(at)?;
     let role_at = object.must("role")?;
     let role = role_at.text()?;
     if !matches!(role.as_str(), "user" | "assistant" | "system") {
         return Err(role_at.unknown(&role, &["user", "assistant", "system"]));
     }
-    let said = object.must("content")?;
+    let body = object.must("content")?;
     results.message(&role);
-    if said.is_text() {
-        say(&role, vec![Part::plain(said.text()?)], items);
+    if body.is_text() {
+        push_message(&role, vec![Part::plain(body.text()?)], items);
         return Ok(());
     }
     let mut parts = Vec::new();
-    for at in said.list()? {
+    for at in body.list()? {
         match block(&at, unknown)? {
             Entry::Part(part) => parts.push(part),
             // What the user says in a way that is newer than this must not be lost unheard.
@@ -136,16 +141,16 @@ fn message(
                     InputItem::ToolResult { call_id, .. } => results.result(call_id, &at.path),
                     _ => {}
                 }
-                say(&role, std::mem::take(&mut parts), items);
+                push_message(&role, std::mem::take(&mut parts), items);
                 items.push(item);
             }
         }
     }
-    say(&role, parts, items);
+    push_message(&role, parts, items);
     Ok(())
 }
 
-fn say(role: &str, parts: Vec<Part>, items: &mut Vec<InputItem>) {
+fn push_message(role: &str, parts: Vec<Part>, items: &mut Vec<InputItem>) {
     match role {
         _ if parts.is_empty() => {}
         "assistant" => items.push(InputItem::Assistant { parts }),
@@ -159,7 +164,7 @@ enum Entry {
     Item(InputItem),
 }
 
-fn block(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Entry, Failure> {
+fn block(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Entry, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must_text("type")?;
     Ok(match kind.as_str() {
@@ -180,7 +185,7 @@ fn block(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Entry, Failure> {
     })
 }
 
-fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Vec<Part>, RequestFailure> {
     if at.is_text() {
         return Ok(vec![Part::plain(at.text()?)]);
     }
@@ -190,7 +195,7 @@ fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure
     at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Part, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -213,7 +218,7 @@ fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
 }
 
 /// An address, or the bytes as one; none where only a service of this dialect knows where to look.
-fn source(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
+fn source(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Option<String>, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -225,8 +230,8 @@ fn source(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Fai
         "file" => object.must_text("file_id").map(Some),
         "text" => Ok(Some(format!("data:text/plain,{}", object.must_text("data")?))),
         "content" => {
-            let said = text_of(&content(&object.must("content")?, unknown)?);
-            Ok(Some(format!("data:text/plain,{said}")))
+            let body = text_of(&content(&object.must("content")?, unknown)?);
+            Ok(Some(format!("data:text/plain,{body}")))
         }
         other => {
             unknown.push(kind.unknown(other, &["base64", "url", "file", "text", "content"]));
@@ -236,14 +241,17 @@ fn source(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Fai
 }
 
 /// Tools without a type, or of the type `custom`, are the client's.
-pub(super) fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
+pub(super) fn tools(
+    object: &mut Object<'_>,
+    hosted: &mut Vec<String>,
+) -> Result<Vec<RequestedTool>, RequestFailure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
         if let Some(kind) = tool.text("type")?.filter(|kind| kind != "custom") {
             hosted.push(kind);
         } else {
-            tools.push(Tool {
+            tools.push(RequestedTool {
                 name: tool.must_text("name")?,
                 description: tool.text("description")?,
                 parameters: Some(tool.must("input_schema")?.json()),
@@ -254,16 +262,16 @@ pub(super) fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>) -> Result<(ToolChoice, Option<bool>), Failure> {
-    let Some(at) = object.take("tool_choice") else { return Ok((ToolChoice::Auto, None)) };
+fn tool_choice(object: &mut Object<'_>) -> Result<(RequestedToolChoice, Option<bool>), RequestFailure> {
+    let Some(at) = object.take("tool_choice") else { return Ok((RequestedToolChoice::Auto, None)) };
     let mut choice = Object::of(&at)?;
     let parallel = choice.flag("disable_parallel_tool_use")?.map(|is_disabled| !is_disabled);
     let kind = choice.must("type")?;
     let choice = match kind.text()?.as_str() {
-        "auto" => ToolChoice::Auto,
-        "any" => ToolChoice::Required,
-        "none" => ToolChoice::None,
-        "tool" => ToolChoice::Named(choice.must_text("name")?),
+        "auto" => RequestedToolChoice::Auto,
+        "any" => RequestedToolChoice::Required,
+        "none" => RequestedToolChoice::None,
+        "tool" => RequestedToolChoice::Named(choice.must_text("name")?),
         other => return Err(kind.unknown(other, &["auto", "any", "tool", "none"])),
     };
     Ok((choice, parallel))

@@ -1,6 +1,6 @@
 //! Each `tool_result` answers a `tool_use` of the message before it.
 
-use crate::request::Failure;
+use crate::request::RequestFailure;
 
 /// Follows the messages of a request and finds a result that answers nothing.
 #[derive(Debug, Default)]
@@ -10,12 +10,12 @@ pub(super) struct ResultCheck {
     is_assistant: bool,
     /// The messages before the first one are not in the request.
     continues: bool,
-    /// The first result without a call, and where it stands.
-    pub orphan: Option<Failure>,
+    /// The first result without a call, and its position.
+    pub orphan: Option<RequestFailure>,
 }
 
 impl ResultCheck {
-    /// `continues` if what stands before the first message is held by the server, which checks that part itself.
+    /// `continues` if the server holds the messages before the first one; it checks them itself.
     pub(super) fn new(continues: bool) -> Self {
         Self { continues, ..Self::default() }
     }
@@ -44,12 +44,12 @@ impl ResultCheck {
 }
 
 /// The refusal of a result without a call, in the vendor's words.
-pub fn orphan(id: &str, path: &str) -> Failure {
+pub fn orphan(id: &str, path: &str) -> RequestFailure {
     let id: String = id.chars().take(80).filter(|c| !c.is_control()).collect();
-    let place = path.replace('[', ".").replace(']', "");
+    let location = path.replace('[', ".").replace(']', "");
     let message = format!(
-        "{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a \
+        "{location}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a \
          corresponding `tool_use` block in the previous message."
     );
-    Failure::new(400, "invalid_request", message).param(path)
+    RequestFailure::new(400, "invalid_request", message).param(path)
 }

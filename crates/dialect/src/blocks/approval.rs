@@ -2,7 +2,7 @@
 
 use riverrun_event::question::{may_run, run_and_answer};
 use riverrun_event::{ActionRequired, ActionResolved, Sequence};
-use riverrun_fold::{Action, ActionStatus, State};
+use riverrun_fold::{ActionState, ActionStatus, State};
 use serde_json::{Value, json};
 
 use super::texts::Texts;
@@ -11,7 +11,7 @@ use crate::Approvals;
 /// The actions of one request, in the order of the calls.
 #[derive(Debug, Clone)]
 pub struct ApprovalGroup<'a> {
-    pub actions: Vec<&'a Action>,
+    pub actions: Vec<&'a ActionState>,
     /// How many there will be.
     size: usize,
 }
@@ -21,12 +21,12 @@ impl<'a> ApprovalGroup<'a> {
     pub(super) fn of(state: &'a State, at: usize, approvals: Approvals) -> Self {
         let action = &state.actions[at];
         let asked = required(action);
-        let place = asked.batch_index.zip(asked.batch_size).filter(|_| approvals == Approvals::Together);
-        let Some((index, size)) = place.filter(|(index, size)| index < size) else {
+        let batch = asked.batch_index.zip(asked.batch_size).filter(|_| approvals == Approvals::Together);
+        let Some((index, size)) = batch.filter(|(index, size)| index < size) else {
             return Self { actions: vec![action], size: 1 };
         };
         // The same batch may have been asked about more than once: the members of this request stand around it.
-        let member = |other: &&'a Action, wanted: u32| {
+        let member = |other: &&'a ActionState, wanted: u32| {
             let it = required(other);
             it.batch_id == asked.batch_id
                 && it.action_type == asked.action_type
@@ -59,7 +59,7 @@ impl<'a> ApprovalGroup<'a> {
         Some(Self::of(state, at, approvals)).filter(|group| group.first().sequence == sequence)
     }
 
-    pub(super) fn first(&self) -> &'a Action {
+    pub(super) fn first(&self) -> &'a ActionState {
         self.actions[0]
     }
 
@@ -131,11 +131,11 @@ fn described(prompt: &str, tool: &str, args: &Value, texts: &Texts) -> (String, 
     }
 }
 
-fn required(action: &Action) -> ActionRequired {
+fn required(action: &ActionState) -> ActionRequired {
     action.request.to().unwrap_or_default()
 }
 
-fn decision(action: &Action, texts: &Texts) -> Value {
+fn decision(action: &ActionState, texts: &Texts) -> Value {
     let resolved: ActionResolved =
         action.resolution.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
     let mut decision = json!({"type": resolved.decision});

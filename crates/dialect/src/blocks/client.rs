@@ -4,20 +4,20 @@ use riverrun_event::RawJson;
 
 use super::display::DisplayMode;
 use super::event_id::EventId;
-use crate::request::Failure;
+use crate::request::RequestFailure;
 use crate::request::reader::{At, Object, checked};
 use crate::{Approvals, Language};
 
 /// One message of a client. The token is never shown by `Debug`.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum ClientMessage {
     Auth {
-        token: Secret,
+        token: ClientToken,
         /// Of the texts that no model wrote.
         language: Option<Language>,
         approvals: Option<Approvals>,
     },
-    Chat(Box<Chat>),
+    Chat(Box<ChatInput>),
     Subscribe {
         session_id: String,
         after: Option<EventId>,
@@ -35,7 +35,7 @@ pub enum Message {
     Approval {
         session_id: String,
         approval_key: String,
-        decisions: Vec<Decision>,
+        decisions: Vec<ClientDecision>,
     },
     /// `ts` is given back as it came.
     Ping {
@@ -44,16 +44,16 @@ pub enum Message {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub String);
+pub struct ClientToken(pub String);
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for ClientToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Chat {
+pub struct ChatInput {
     pub request_id: Option<String>,
     /// None begins a new session.
     pub session_id: Option<String>,
@@ -78,8 +78,8 @@ pub enum StopMode {
 
 /// One decision, for the call that it names or by its place in the list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    pub kind: DecisionKind,
+pub struct ClientDecision {
+    pub kind: ClientDecisionKind,
     pub tool_use_id: Option<String>,
     pub message: Option<String>,
     /// `name` of an edited action: it must be that of the call.
@@ -89,41 +89,41 @@ pub struct Decision {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecisionKind {
+pub enum ClientDecisionKind {
     Approve,
     Edit,
     Reject,
     Respond,
 }
 
-impl DecisionKind {
+impl ClientDecisionKind {
     /// The word of `action.resolved`.
     pub fn as_str(self) -> &'static str {
         match self {
-            DecisionKind::Approve => "approve",
-            DecisionKind::Edit => "edit",
-            DecisionKind::Reject => "reject",
-            DecisionKind::Respond => "respond",
+            ClientDecisionKind::Approve => "approve",
+            ClientDecisionKind::Edit => "edit",
+            ClientDecisionKind::Reject => "reject",
+            ClientDecisionKind::Respond => "respond",
         }
     }
 }
 
 /// Reads one text frame. A failure is answered by an `error` message; the socket stays open.
-pub fn decode(frame: &[u8]) -> Result<Message, Failure> {
+pub fn decode(frame: &[u8]) -> Result<ClientMessage, RequestFailure> {
     let text = checked(frame)?;
     let mut object = Object::body(&text)?;
     let kind = object.must("type")?;
     let word = kind.text()?;
     match word.as_str() {
         "auth" => auth(object),
-        "chat" => chat(object).map(|chat| Message::Chat(Box::new(chat))),
+        "chat" => chat(object).map(|chat| ClientMessage::Chat(Box::new(chat))),
         "subscribe" => subscribe(object),
-        "unsubscribe" => Ok(Message::Unsubscribe { session_id: object.must_text("session_id")? }),
+        "unsubscribe" => Ok(ClientMessage::Unsubscribe { session_id: object.must_text("session_id")? }),
         "stop" => stop(object),
         "approval" => approval(object),
         "ping" => {
             let ts = object.raw("ts").unwrap_or_default();
-            Ok(Message::Ping { ts })
+            Ok(ClientMessage::Ping { ts })
         }
         other => {
             Err(kind
@@ -137,13 +137,13 @@ pub fn request_id(frame: &[u8]) -> Option<String> {
     Object::body(&checked(frame).ok()?).ok()?.text("request_id").ok()?
 }
 
-fn auth(mut object: Object<'_>) -> Result<Message, Failure> {
-    let token = Secret(object.must_text("token")?);
+fn auth(mut object: Object<'_>) -> Result<ClientMessage, RequestFailure> {
+    let token = ClientToken(object.must_text("token")?);
     let language = match object.take("language") {
         None => None,
         Some(at) => Some(Language::parse(&at.text()?).ok_or_else(|| {
             let message = "`language` is a language tag, such as `en` or `vi`";
-            Failure::new(400, "invalid_value", message).param("language")
+            RequestFailure::new(400, "invalid_value", message).param("language")
         })?),
     };
     let approvals = match object.take("approvals") {
@@ -154,12 +154,12 @@ fn auth(mut object: Object<'_>) -> Result<Message, Failure> {
             Some(found.ok_or_else(|| at.unknown(&word, &["together", "separate"]))?)
         }
     };
-    Ok(Message::Auth { token, language, approvals })
+    Ok(ClientMessage::Auth { token, language, approvals })
 }
 
-fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
+fn chat(mut object: Object<'_>) -> Result<ChatInput, RequestFailure> {
     let display_mode = display_mode(&mut object)?;
-    Ok(Chat {
+    Ok(ChatInput {
         request_id: object.text("request_id")?,
         session_id: object.text("session_id")?,
         message: object.must_text("message")?,
@@ -171,7 +171,7 @@ fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
     })
 }
 
-fn display_mode(object: &mut Object<'_>) -> Result<Option<DisplayMode>, Failure> {
+fn display_mode(object: &mut Object<'_>) -> Result<Option<DisplayMode>, RequestFailure> {
     let Some(at) = object.take("display_mode") else { return Ok(None) };
     match at.text()?.as_str() {
         "agent" => Ok(Some(DisplayMode::Agent)),
@@ -181,11 +181,11 @@ fn display_mode(object: &mut Object<'_>) -> Result<Option<DisplayMode>, Failure>
 }
 
 /// An address, bare or in an object.
-fn url(at: &At<'_>) -> Result<String, Failure> {
+fn url(at: &At<'_>) -> Result<String, RequestFailure> {
     if at.is_object() { Object::of(at)?.must_text("url") } else { at.text() }
 }
 
-fn subscribe(mut object: Object<'_>) -> Result<Message, Failure> {
+fn subscribe(mut object: Object<'_>) -> Result<ClientMessage, RequestFailure> {
     let session_id = object.must_text("session_id")?;
     let after = match object.text("last_event_id")? {
         None => None,
@@ -193,13 +193,13 @@ fn subscribe(mut object: Object<'_>) -> Result<Message, Failure> {
             let shown: String = text.chars().take(40).collect();
             let message =
                 format!("`last_event_id` is no event id: `{shown}`; send one that a message carried");
-            Failure::new(400, "invalid_cursor", message).param("last_event_id")
+            RequestFailure::new(400, "invalid_cursor", message).param("last_event_id")
         })?),
     };
-    Ok(Message::Subscribe { session_id, after, display_mode: display_mode(&mut object)? })
+    Ok(ClientMessage::Subscribe { session_id, after, display_mode: display_mode(&mut object)? })
 }
 
-fn stop(mut object: Object<'_>) -> Result<Message, Failure> {
+fn stop(mut object: Object<'_>) -> Result<ClientMessage, RequestFailure> {
     let session_id = object.must_text("session_id")?;
     let message_id = object.text("message_id")?;
     let mode = object.take("mode");
@@ -211,33 +211,33 @@ fn stop(mut object: Object<'_>) -> Result<Message, Failure> {
             other => return Err(at.unknown(other, &["immediate", "after_turn"])),
         },
     };
-    Ok(Message::Stop { session_id, message_id, mode })
+    Ok(ClientMessage::Stop { session_id, message_id, mode })
 }
 
-fn approval(mut object: Object<'_>) -> Result<Message, Failure> {
+fn approval(mut object: Object<'_>) -> Result<ClientMessage, RequestFailure> {
     let session_id = object.must_text("session_id")?;
     let approval_key = object.must_text("approval_key")?;
     let decisions = object.must("decisions")?.list()?;
     let decisions = decisions.iter().map(decision).collect::<Result<Vec<_>, _>>()?;
     if decisions.is_empty() {
         let message = "`decisions` must not be empty: one decision per action";
-        return Err(Failure::new(400, "invalid_value", message).param("decisions"));
+        return Err(RequestFailure::new(400, "invalid_value", message).param("decisions"));
     }
-    Ok(Message::Approval { session_id, approval_key, decisions })
+    Ok(ClientMessage::Approval { session_id, approval_key, decisions })
 }
 
-fn decision(at: &At<'_>) -> Result<Decision, Failure> {
+fn decision(at: &At<'_>) -> Result<ClientDecision, RequestFailure> {
     let mut object = Object::of(at)?;
     let word = object.must("type")?;
     let kind = match word.text()?.as_str() {
-        "approve" => DecisionKind::Approve,
-        "edit" => DecisionKind::Edit,
-        "reject" => DecisionKind::Reject,
-        "respond" => DecisionKind::Respond,
+        "approve" => ClientDecisionKind::Approve,
+        "edit" => ClientDecisionKind::Edit,
+        "reject" => ClientDecisionKind::Reject,
+        "respond" => ClientDecisionKind::Respond,
         other => return Err(word.unknown(other, &["approve", "edit", "reject", "respond"])),
     };
     let (name, arguments) = match (kind, object.take("edited_action")) {
-        (DecisionKind::Edit, None) => return Err(object.missing("edited_action")),
+        (ClientDecisionKind::Edit, None) => return Err(object.missing("edited_action")),
         (_, Some(edited)) => {
             let mut edited = Object::of(&edited)?;
             (edited.text("name")?, edited.raw("args"))
@@ -245,8 +245,8 @@ fn decision(at: &At<'_>) -> Result<Decision, Failure> {
         (_, None) => (None, None),
     };
     let message = object.text("message")?;
-    if kind == DecisionKind::Respond && message.is_none() {
+    if kind == ClientDecisionKind::Respond && message.is_none() {
         return Err(object.missing("message"));
     }
-    Ok(Decision { kind, tool_use_id: object.text("tool_use_id")?, message, name, arguments })
+    Ok(ClientDecision { kind, tool_use_id: object.text("tool_use_id")?, message, name, arguments })
 }

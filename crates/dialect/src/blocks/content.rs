@@ -5,30 +5,32 @@ use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
 use super::texts::Texts;
-use crate::follow::{Telling, is_child, is_failed, item, parent_call, result_texts, shown_blocks, turn};
+use crate::follow::{
+    EncodeContext, is_child, is_failed, item, parent_call, result_texts, shown_blocks, turn,
+};
 
 /// Code points of a result that are sent.
 const SHOWN: usize = 500;
 
-/// The texts of the turn that is told, for this reader.
-pub(super) fn texts(told: &Telling<'_>) -> Texts {
-    let own = turn(told.state, told.turn).and_then(|turn| turn.texts.as_ref());
-    Texts::new(told.options.languages, own)
+/// The texts of the projected turn, for this reader.
+pub(super) fn texts(context: &EncodeContext<'_>) -> Texts {
+    let own = turn(context.state, context.turn).and_then(|turn| turn.texts.as_ref());
+    Texts::new(context.options.languages, own)
 }
 
 /// Adds whose block it is: null for the agent that the user talks to.
-pub(super) fn owned(told: &Telling<'_>, task: usize, mut block: Value) -> Value {
-    let of = &told.state.tasks[task];
-    let is_child = is_child(told.state, task);
+pub(super) fn owned(context: &EncodeContext<'_>, task: usize, mut block: Value) -> Value {
+    let of = &context.state.tasks[task];
+    let is_child = is_child(context.state, task);
     block["subagent"] = json!(is_child.then(|| of.agent.as_deref().unwrap_or(of.task_id.as_str())));
     block["parent_tool_use_id"] = json!(is_child.then(|| parent_call(of)));
     block
 }
 
 /// Arguments that are not a JSON object are sent as they were written.
-pub(super) fn tool_use(told: &Telling<'_>, at: ItemAt) -> Value {
-    let Item::ToolCall(call) = item(told.state, at) else { return Value::Null };
-    let label = texts(told).label(&call.name, &call.arguments);
+pub(super) fn tool_use(context: &EncodeContext<'_>, at: ItemAt) -> Value {
+    let Item::ToolCall(call) = item(context.state, at) else { return Value::Null };
+    let label = texts(context).label(&call.name, &call.arguments);
     let mut block = json!({
         "type": "tool_use", "id": call.call_id, "tool_use_id": call.call_id, "name": call.name,
         "tool_content_message": label, "input": {},
@@ -38,20 +40,20 @@ pub(super) fn tool_use(told: &Telling<'_>, at: ItemAt) -> Value {
         Ok(_) | Err(_) if !call.arguments.is_empty() => block["input_raw"] = json!(call.arguments),
         Ok(_) | Err(_) => {}
     }
-    owned(told, at.task, block)
+    owned(context, at.task, block)
 }
 
-pub(super) fn tool_result(told: &Telling<'_>, at: ItemAt) -> Value {
-    let shown = item(told.state, at);
+pub(super) fn tool_result(context: &EncodeContext<'_>, at: ItemAt) -> Value {
+    let shown = item(context.state, at);
     let Item::ToolResult(result) = shown else { return Value::Null };
-    let output = &told.state.tasks[at.task].output;
+    let output = &context.state.tasks[at.task].output;
     let name = output.iter().find_map(|item| match item {
         Item::ToolCall(call) if call.call_id == result.call_id => Some(call.name.as_str()),
         _ => None,
     });
-    let status = if is_failed(told.state, shown) { "error" } else { "success" };
+    let status = if is_failed(context.state, shown) { "error" } else { "success" };
     let artifacts = artifacts(shown);
-    let text = ResultText::of(told.state, shown);
+    let text = ResultText::of(context.state, shown);
     let mut block = json!({
         "type": "tool_result", "tool_use_id": result.call_id, "name": name.unwrap_or_default(),
         "status": status, "content": text.start(SHOWN), "artifact": artifacts.first(),
@@ -60,7 +62,7 @@ pub(super) fn tool_result(told: &Telling<'_>, at: ItemAt) -> Value {
         block["artifacts"] = json!(artifacts);
     }
     text.put_reference(SHOWN, &mut block);
-    owned(told, at.task, block)
+    owned(context, at.task, block)
 }
 
 /// What a result has besides text, in the protocol's spelling.

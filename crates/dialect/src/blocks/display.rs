@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use riverrun_event::RawJson;
-use riverrun_fold::{State, Turn};
+use riverrun_fold::{State, TurnState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ impl DisplayMode {
     }
 
     /// How a turn is shown to those who do not say how they want it.
-    pub(super) fn of(turn: &Turn) -> Self {
+    pub(super) fn of(turn: &TurnState) -> Self {
         match TurnRequest::of(turn).display_mode.as_deref() {
             Some("chat") => DisplayMode::Chat,
             Some(_) | None => DisplayMode::Agent,
@@ -31,7 +31,7 @@ impl DisplayMode {
     }
 }
 
-/// What a `chat` said of its turn, as `turn.submitted` has it under `request`.
+/// The members that a `chat` set for its turn, as stored in `request` of `turn.submitted`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnRequest {
@@ -58,7 +58,7 @@ impl TurnRequest {
         RawJson::of(&request).ok()
     }
 
-    pub(super) fn of(turn: &Turn) -> Self {
+    pub(super) fn of(turn: &TurnState) -> Self {
         turn.request.as_ref().and_then(|request| request.to().ok()).unwrap_or_default()
     }
 
@@ -131,8 +131,8 @@ impl Display {
 
 /// The member comes first in a message, which is not read for it.
 fn without_chat_index(message: &str) -> String {
-    let rest = message.strip_prefix("{\"chat_index\":").and_then(|rest| rest.split_once(','));
-    rest.map_or_else(|| message.to_owned(), |(_, rest)| format!("{{{rest}"))
+    let remaining = message.strip_prefix("{\"chat_index\":").and_then(|remaining| remaining.split_once(','));
+    remaining.map_or_else(|| message.to_owned(), |(_, remaining)| format!("{{{remaining}"))
 }
 
 /// Whether a message may begin a turn: nearly none does, and those are not read.

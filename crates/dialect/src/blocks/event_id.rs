@@ -24,7 +24,7 @@ impl EventId {
         text.iter().map(|byte| char::from(*byte)).collect()
     }
 
-    /// A bare number stands behind the whole event. None for a text that is no cursor.
+    /// A bare number is the position after the whole event. None for a text that is not a cursor.
     pub fn parse(text: &str) -> Option<Self> {
         let (sequence, part) = text.split_once('.').unwrap_or((text, "9999"));
         let sequence = match sequence.parse().ok()? {
@@ -36,9 +36,9 @@ impl EventId {
 }
 
 /// Writes the number from the right; the places before it keep their zeros.
-fn digits(places: &mut [u8], mut number: u64) {
-    for place in places.iter_mut().rev() {
-        *place = b'0' + (number % 10) as u8;
+fn digits(digits_out: &mut [u8], mut number: u64) {
+    for digit in digits_out.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
         number /= 10;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use riverrun_fold::{Status, Turn, TurnFile};
+use riverrun_fold::{Status, TurnFile, TurnState};
 use serde_json::{Value, json};
 
 use super::texts::Texts;
@@ -29,7 +29,7 @@ pub(super) enum FilesStep {
 
 impl FilesBlock {
     /// The frames that are due now. `is_over`: nothing more comes of the turn.
-    pub(super) fn steps(&mut self, turn: &Turn, texts: &Texts, is_over: bool) -> Vec<FilesStep> {
+    pub(super) fn steps(&mut self, turn: &TurnState, texts: &Texts, is_over: bool) -> Vec<FilesStep> {
         let files: Vec<&TurnFile> = of_message(turn).collect();
         let mut steps = Vec::new();
         if self.is_closed || files.is_empty() {
@@ -61,8 +61,8 @@ impl FilesBlock {
     }
 }
 
-/// The block as it stands, for a history. None for a turn whose message brought no files that were read.
-pub(super) fn files_of(turn: &Turn, texts: &Texts) -> Option<Value> {
+/// The current block, for a history. None for a turn whose message brought no files that were read.
+pub(super) fn files_of(turn: &TurnState, texts: &Texts) -> Option<Value> {
     let files: Vec<&TurnFile> = of_message(turn).collect();
     if files.is_empty() {
         return None;
@@ -77,11 +77,11 @@ pub(super) fn files_of(turn: &Turn, texts: &Texts) -> Option<Value> {
 }
 
 /// The files that came with the user's message itself.
-fn of_message(turn: &Turn) -> impl Iterator<Item = &TurnFile> {
+fn of_message(turn: &TurnState) -> impl Iterator<Item = &TurnFile> {
     turn.files.iter().filter(|file| file.source.as_deref().is_none_or(|source| source == "input"))
 }
 
-fn is_announced(turn: &Turn) -> bool {
+fn is_announced(turn: &TurnState) -> bool {
     let count = turn.files.iter().filter_map(|file| file.count).max().unwrap_or(0);
     turn.files.len() >= usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! A session for a client that opens it: what was said, and where to subscribe.
+//! A session for a client that opens it: its messages, and the cursor to subscribe from.
 
 use riverrun_event::{Block, Input, Item};
 use riverrun_fold::{State, Status};
@@ -11,10 +11,10 @@ use super::event_id::EventId;
 use super::files::files_of;
 use super::texts::Texts;
 use crate::follow::{Happening, happenings, is_child, is_input, item, pending, shown_blocks};
-use crate::{Languages, Options};
+use crate::{Languages, ReaderOptions};
 
 /// The body of the history answer: the turns that the state holds, and how many came before them. `last_event_id` is what to send with `subscribe`: nothing between is lost.
-pub fn history(state: &State, options: Options) -> String {
+pub fn history(state: &State, options: ReaderOptions) -> String {
     let session = state.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let messages = messages(state, options.languages);
     let waiting =
@@ -44,7 +44,7 @@ pub fn history(state: &State, options: Options) -> String {
     .to_string()
 }
 
-/// What was said in the turns that the state holds. A turn that was asked for as a chat has no thinking.
+/// The messages of the turns that the state holds. A turn that began as a chat has no thinking.
 pub fn messages(state: &State, languages: Languages) -> Vec<Value> {
     let mut messages = Vec::new();
     for turn in &state.turns {
@@ -57,18 +57,18 @@ pub fn messages(state: &State, languages: Languages) -> Vec<Value> {
         if let Some(files) = files_of(turn, &texts) {
             messages.push(json!({"role": "assistant", "content": [files]}));
         }
-        let said = messages.len();
+        let first_own = messages.len();
         let is_chat = DisplayMode::of(turn) == DisplayMode::Chat;
         for happening in happenings(state, turn) {
             let message = message(state, happening, &texts);
             messages.extend(message.filter(|it| !is_chat || it["content"][0]["type"] != "thinking"));
         }
-        mark_final(&mut messages[said..], turn.status);
+        mark_final(&mut messages[first_own..], turn.status);
     }
     messages
 }
 
-/// What was said before the session began, as its first turn brings it along.
+/// Messages from before the session, as its first turn brings them along.
 fn earlier(item: &Item) -> Option<Value> {
     let Item::Message(message) = item else { return None };
     let role = message.role.as_deref().filter(|role| matches!(*role, "user" | "assistant"))?;
@@ -88,7 +88,7 @@ fn mark_final(messages: &mut [Value], status: Status) {
     }
 }
 
-/// How a session stands, in the protocol's words.
+/// A session's status in the protocol's terms.
 pub fn status(state: &State) -> &'static str {
     let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
     match (waiting, state.turns.last().map(|turn| turn.status)) {

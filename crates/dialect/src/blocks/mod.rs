@@ -20,7 +20,7 @@ mod texts;
 
 use riverrun_fold::State;
 
-use crate::Options;
+use crate::ReaderOptions;
 use crate::follow::Shell;
 pub use approval::ApprovalGroup;
 pub use display::{Display, DisplayMode, TurnRequest};
@@ -45,7 +45,7 @@ pub fn result_texts(item: &riverrun_event::Item) -> Vec<&str> {
     crate::follow::result_texts(item)
 }
 
-/// A projector that goes on where `state` stands.
-pub(crate) fn projector(state: State, options: Options) -> Shell<encode::Blocks> {
+/// A projector that continues from `state`.
+pub(crate) fn projector(state: State, options: ReaderOptions) -> Shell<encode::Blocks> {
     Shell::primed(state, options)
 }

@@ -35,7 +35,7 @@ pub fn chat_accepted(request_id: Option<&str>, session_id: &str, message_id: &st
 }
 
 /// `status`: `running`, `completed`, `waiting_approval`, `cancelled`, `error`, `interrupted` or `lost`.
-/// A run that was lost is never said to be complete. `is_snapshot`: opening frames follow, not a replay.
+/// A lost run is never reported as complete. `is_snapshot`: opening frames follow, not a replay.
 pub fn subscribed(session_id: &str, status: &str, replay_from: &str, is_snapshot: bool) -> String {
     let recovery = if is_snapshot { "snapshot" } else { "replay" };
     json!({

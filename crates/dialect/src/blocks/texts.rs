@@ -98,18 +98,18 @@ fn built_in(language: &str, name: &str) -> Option<&'static str> {
 
 /// Puts values for `{name}` and `{name.member}`; nothing for those that are not there.
 fn fill(template: &str, values: &Value) -> String {
-    let (mut out, mut rest) = (String::new(), template);
-    while let Some((before, behind)) = rest.split_once('{') {
+    let (mut out, mut remaining) = (String::new(), template);
+    while let Some((before, behind)) = remaining.split_once('{') {
         out.push_str(before);
         let Some((path, after)) = behind.split_once('}') else {
             out.push('{');
-            rest = behind;
+            remaining = behind;
             continue;
         };
         out.push_str(&shown(path.split('.').try_fold(values, |value, name| value.get(name))));
-        rest = after;
+        remaining = after;
     }
-    out.push_str(rest);
+    out.push_str(remaining);
     out.chars().take(LONGEST_LABEL).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_event::{RawJson, Usage};
 
-use super::{Called, Delta, Said, completion_id};
+use super::{Called, Delta, WholeMessage, completion_id};
 use crate::members::{Members, write_list};
 use crate::turn::View;
 
@@ -57,32 +57,32 @@ impl Chunk {
         });
     }
 
-    /// `said` is what the service says of its answer.
-    pub(super) fn finish(&self, out: &mut String, reason: &str, said: &BTreeMap<String, RawJson>) {
-        self.choice(out, Some(reason), &[], said, |_| {});
+    /// `service` has the service's own members of its answer.
+    pub(super) fn finish(&self, out: &mut String, reason: &str, service: &BTreeMap<String, RawJson>) {
+        self.choice(out, Some(reason), &[], service, |_| {});
     }
 
-    /// `told` is the usage as the service tells it.
+    /// `raw_usage` is the service's own usage object.
     pub(super) fn usage(
         &self,
         out: &mut String,
         usage: &Usage,
-        told: Option<&str>,
-        said: &BTreeMap<String, RawJson>,
+        raw_usage: Option<&str>,
+        service: &BTreeMap<String, RawJson>,
     ) {
         let mut members = Members::open(out);
         self.head(&mut members, "chat.completion.chunk");
         members.raw("choices", "[]");
-        members.with("usage", |out| write_usage(out, usage, told));
-        self.tail(&mut members, said);
+        members.with("usage", |out| write_usage(out, usage, raw_usage));
+        self.tail(&mut members, service);
         members.close();
     }
 
-    /// What the service says of its answer.
-    fn tail(&self, members: &mut Members<'_>, said: &BTreeMap<String, RawJson>) {
-        let of_answer = said.iter().filter(|(name, _)| name.as_str() != CHOICE);
-        of_answer.for_each(|(name, value)| members.told(name, value.get()));
-        if !said.is_empty() {
+    /// The service's own members of its answer.
+    fn tail(&self, members: &mut Members<'_>, service: &BTreeMap<String, RawJson>) {
+        let of_answer = service.iter().filter(|(name, _)| name.as_str() != CHOICE);
+        of_answer.for_each(|(name, value)| members.raw_with_name(name, value.get()));
+        if !service.is_empty() {
             members.maybe_text("riverrun_model", self.service_model.as_deref());
         }
     }
@@ -99,7 +99,7 @@ impl Chunk {
         out: &mut String,
         finish: Option<&str>,
         odds: &[RawJson],
-        said: &BTreeMap<String, RawJson>,
+        service: &BTreeMap<String, RawJson>,
         write: impl FnOnce(&mut Members<'_>),
     ) {
         let mut members = Members::open(out);
@@ -117,11 +117,11 @@ impl Chunk {
                 choice.with("logprobs", |out| write_logprobs(out, odds));
             }
             write_finish(&mut choice, finish);
-            said.get(CHOICE).into_iter().for_each(|own| choice.all(own));
+            service.get(CHOICE).into_iter().for_each(|own| choice.all(own));
             choice.close();
             out.push(']');
         });
-        self.tail(&mut members, said);
+        self.tail(&mut members, service);
         members.close();
     }
 }
@@ -161,9 +161,9 @@ fn write_function(out: &mut String, name: Option<&str>, arguments: &str) {
     function.close();
 }
 
-fn write_usage(out: &mut String, usage: &Usage, told: Option<&str>) {
-    if let Some(told) = told {
-        return out.push_str(told);
+fn write_usage(out: &mut String, usage: &Usage, raw_usage: Option<&str>) {
+    if let Some(raw_usage) = raw_usage {
+        return out.push_str(raw_usage);
     }
     let (input, output) = (usage.input_tokens.unwrap_or(0), usage.output_tokens.unwrap_or(0));
     let mut members = Members::open(out);
@@ -180,18 +180,18 @@ fn write_usage(out: &mut String, usage: &Usage, told: Option<&str>) {
 }
 
 /// The completion as one object.
-pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finish: Option<&str>) {
+pub(super) fn write_object(out: &mut String, view: &View<'_>, message: &WholeMessage, finish: Option<&str>) {
     let mut members = Members::open(out);
     let chunk = Chunk::of(view);
     chunk.head(&mut members, "chat.completion");
-    let mut service = view.said("chat");
+    let mut service = view.service_members("chat");
     members.with("choices", |out| {
         out.push('[');
         let mut choice = Members::open(out);
         choice.number("index", 0);
-        choice.with("message", |out| write_message(out, said));
+        choice.with("message", |out| write_message(out, message));
         write_finish(&mut choice, finish);
-        match said.odds.as_slice() {
+        match message.odds.as_slice() {
             [] => choice.raw("logprobs", "null"),
             odds => choice.with("logprobs", |out| write_logprobs(out, odds)),
         }
@@ -205,8 +205,8 @@ pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finis
     members.close();
 }
 
-fn write_message(out: &mut String, said: &Said) {
-    let Said { content, refusal, reasoning, calls, beside, .. } = said;
+fn write_message(out: &mut String, message: &WholeMessage) {
+    let WholeMessage { content, refusal, reasoning, calls, beside, .. } = message;
     let mut message = Members::open(out);
     message.text("role", "assistant");
     if content.is_empty() && !(calls.is_empty() && refusal.is_empty()) {

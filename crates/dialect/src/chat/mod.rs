@@ -6,22 +6,22 @@ pub mod request;
 use riverrun_event::{Item, RawJson, ToolCallItem};
 use riverrun_fold::State;
 
-use crate::request::Failure;
+use crate::request::RequestFailure;
 use crate::responses::error::{failure_of, write_error};
-use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View};
-use crate::{Answer, Frames, Options};
+use crate::turn::{EncodeTurn, Line, Shown, Step, Stop, TurnEnding, TurnProjector, View};
+use crate::{Frames, ReaderOptions, WholeAnswer};
 use chunk::{Chunk, write_object};
 
-pub type Chat = TurnProjector<Telling>;
+pub type Chat = TurnProjector<ChatEncoder>;
 
-/// A projector that goes on where `state` stands.
-pub fn projector(state: State, options: Options) -> Chat {
-    TurnProjector::with(state, options, Telling::default())
+/// A projector that continues from `state`.
+pub fn projector(state: State, options: ReaderOptions) -> Chat {
+    TurnProjector::with(state, options, ChatEncoder::default())
 }
 
-/// What was told so far. Text, reasoning, calls and the rest are lines of their own: a chunk may carry any of them.
+/// What was emitted so far. Text, reasoning, calls and the rest are lines of their own: a chunk may carry any of them.
 #[derive(Debug, Clone)]
-pub struct Telling {
+pub struct ChatEncoder {
     has_begun: bool,
     has_text: bool,
     calls: usize,
@@ -34,7 +34,7 @@ pub struct Telling {
 /// The kind of an item that holds members of a service's message which have no place elsewhere.
 const BESIDE: &str = "message";
 
-impl Default for Telling {
+impl Default for ChatEncoder {
     fn default() -> Self {
         Self {
             has_begun: false,
@@ -49,53 +49,53 @@ impl Default for Telling {
     }
 }
 
-impl Telling {
-    fn lines(&mut self, view: &View<'_>, tell: &mut dyn FnMut(Delta<'_>)) {
+impl ChatEncoder {
+    fn lines(&mut self, view: &View<'_>, emit: &mut dyn FnMut(Delta<'_>)) {
         let Self { has_text, calls, text, thinking, call, beside, .. } = self;
         thinking.advance(view, &mut |step| {
             if let Step::Text(_, news, _) = step {
-                tell(Delta::Reasoning(news));
+                emit(Delta::Reasoning(news));
             }
         });
         text.advance(view, &mut |step| match step {
             // Messages of one turn are one content here.
             Step::Opened(Shown::Text, _) if std::mem::replace(has_text, true) => {
-                tell(Delta::Content("\n\n", &[]));
+                emit(Delta::Content("\n\n", &[]));
             }
-            Step::Text(Shown::Refusal, news, _) => tell(Delta::Refusal(news)),
-            Step::Text(_, news, odds) => tell(Delta::Content(news, odds)),
+            Step::Text(Shown::Refusal, news, _) => emit(Delta::Refusal(news)),
+            Step::Text(_, news, odds) => emit(Delta::Content(news, odds)),
             Step::Opened(..) | Step::Frame(_) | Step::Closed(..) => {}
         });
         call.advance(view, &mut |step| match step {
             Step::Opened(_, Item::ToolCall(item)) => {
                 *calls += 1;
-                tell(Delta::Call(*calls - 1, item));
+                emit(Delta::Call(*calls - 1, item));
             }
             Step::Opened(_, Item::Hosted(item)) => {
                 *calls += 1;
                 if let Some(begun) = item.word(0).and_then(|(_, begun, _)| RawJson::parse(begun).ok()) {
-                    tell(Delta::Other(*calls - 1, &begun));
+                    emit(Delta::Other(*calls - 1, &begun));
                 }
             }
-            Step::Text(_, news, _) => tell(Delta::Arguments(*calls - 1, news)),
+            Step::Text(_, news, _) => emit(Delta::Arguments(*calls - 1, news)),
             Step::Frame(frame) => {
                 if let Ok(frame) = RawJson::parse(frame) {
-                    tell(Delta::Other(*calls - 1, &frame));
+                    emit(Delta::Other(*calls - 1, &frame));
                 }
             }
             Step::Closed(_, Item::Hosted(item), _) => {
-                item.object().iter().for_each(|whole| tell(Delta::OtherWhole(*calls - 1, whole)));
+                item.object().iter().for_each(|whole| emit(Delta::OtherWhole(*calls - 1, whole)));
             }
             Step::Opened(..) | Step::Closed(..) => {}
         });
         beside.advance(view, &mut |step| match step {
             Step::Frame(frame) => {
                 if let Ok(frame) = RawJson::parse(frame) {
-                    tell(Delta::Beside(&frame));
+                    emit(Delta::Beside(&frame));
                 }
             }
             Step::Closed(_, Item::Hosted(item), _) => {
-                item.object().iter().for_each(|whole| tell(Delta::BesideWhole(whole)));
+                item.object().iter().for_each(|whole| emit(Delta::BesideWhole(whole)));
             }
             Step::Opened(..) | Step::Text(..) | Step::Closed(..) => {}
         });
@@ -104,7 +104,7 @@ impl Telling {
 
 /// The one message of a completion.
 #[derive(Default)]
-struct Said {
+struct WholeMessage {
     content: String,
     odds: Vec<RawJson>,
     refusal: String,
@@ -143,14 +143,14 @@ enum Delta<'a> {
 }
 
 impl Delta<'_> {
-    /// True for what chunks said already.
+    /// True for what earlier chunks had.
     fn is_repeated(&self) -> bool {
         matches!(self, Delta::OtherWhole(..) | Delta::BesideWhole(_))
     }
 }
 
-impl Teller for Telling {
-    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
+impl EncodeTurn for ChatEncoder {
+    fn encode(&mut self, view: &View<'_>, frames: &mut Frames) {
         let chunk = Chunk::of(view);
         if !std::mem::replace(&mut self.has_begun, true) {
             frames.push(view.at, |out| chunk.role(out));
@@ -161,13 +161,13 @@ impl Teller for Telling {
             }
         });
         match &view.ending {
-            Some(Ending::Completed(stop)) => {
-                let mut said = view.said("chat");
-                let usage = said.remove("usage");
-                frames.push(view.at, |out| chunk.finish(out, finish_reason(*stop, self.calls), &said));
+            Some(TurnEnding::Completed(stop)) => {
+                let mut service = view.service_members("chat");
+                let usage = service.remove("usage");
+                frames.push(view.at, |out| chunk.finish(out, finish_reason(*stop, self.calls), &service));
                 if wants_usage(view) {
                     let usage = usage.as_ref().map(RawJson::get);
-                    frames.push(view.at, |out| chunk.usage(out, &view.turn.usage, usage, &said));
+                    frames.push(view.at, |out| chunk.usage(out, &view.turn.usage, usage, &service));
                 }
                 frames.push_marker(view.at, "[DONE]");
             }
@@ -180,21 +180,23 @@ impl Teller for Telling {
         Self::default()
     }
 
-    fn answer(&self, view: &View<'_>) -> Answer {
+    fn answer(&self, view: &View<'_>) -> WholeAnswer {
         match &view.ending {
-            Some(ended @ (Ending::Failed { .. } | Ending::Cancelled)) => Answer::Failed(failed(ended)),
-            Some(Ending::Completed(_)) => Answer::Whole(object(view)),
-            None => Answer::Open(object(view)),
+            Some(ended @ (TurnEnding::Failed { .. } | TurnEnding::Cancelled)) => {
+                WholeAnswer::Failed(failed(ended))
+            }
+            Some(TurnEnding::Completed(_)) => WholeAnswer::Whole(object(view)),
+            None => WholeAnswer::Open(object(view)),
         }
     }
 }
 
 /// There is no word for a cancelled answer: it must not look like a whole one.
-fn failed(ending: &Ending) -> Failure {
+fn failed(ending: &TurnEnding) -> RequestFailure {
     match ending {
-        Ending::Failed { error } => failure_of(error),
-        Ending::Cancelled | Ending::Completed(_) => {
-            Failure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
+        TurnEnding::Failed { error } => failure_of(error),
+        TurnEnding::Cancelled | TurnEnding::Completed(_) => {
+            RequestFailure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
         }
     }
 }
@@ -220,40 +222,42 @@ pub fn completion_id(turn: &riverrun_event::TurnId) -> String {
 }
 
 fn object(view: &View<'_>) -> String {
-    let mut said = Said::default();
-    let mut telling = Telling::default();
-    telling.lines(view, &mut |delta| match delta {
-        Delta::Reasoning(text) => said.reasoning.push_str(text),
+    let mut message = WholeMessage::default();
+    let mut encoder = ChatEncoder::default();
+    encoder.lines(view, &mut |delta| match delta {
+        Delta::Reasoning(text) => message.reasoning.push_str(text),
         Delta::Content(text, odds) => {
-            said.content.push_str(text);
-            said.odds.extend(odds.iter().cloned());
+            message.content.push_str(text);
+            message.odds.extend(odds.iter().cloned());
         }
-        Delta::Refusal(text) => said.refusal.push_str(text),
-        Delta::Call(_, item) => said.calls.push(Called::Function {
+        Delta::Refusal(text) => message.refusal.push_str(text),
+        Delta::Call(_, item) => message.calls.push(Called::Function {
             id: item.call_id.clone(),
             name: item.name.clone(),
             arguments: String::new(),
         }),
         Delta::Arguments(at, text) => {
-            if let Some(Called::Function { arguments, .. }) = said.calls.get_mut(at) {
+            if let Some(Called::Function { arguments, .. }) = message.calls.get_mut(at) {
                 arguments.push_str(text);
             }
         }
         // Its first word is the call as it began; what is added to it comes whole at its end.
-        Delta::Other(at, begun) if at == said.calls.len() => said.calls.push(Called::Other(begun.clone())),
+        Delta::Other(at, begun) if at == message.calls.len() => {
+            message.calls.push(Called::Other(begun.clone()))
+        }
         Delta::OtherWhole(at, whole) => {
-            if let Some(call) = said.calls.get_mut(at) {
+            if let Some(call) = message.calls.get_mut(at) {
                 *call = Called::Other(whole.clone());
             }
         }
-        Delta::BesideWhole(whole) => said.beside.push(whole.clone()),
+        Delta::BesideWhole(whole) => message.beside.push(whole.clone()),
         Delta::Other(..) | Delta::Beside(_) => {}
     });
     let finish = match view.ending {
-        Some(Ending::Completed(stop)) => Some(finish_reason(stop, said.calls.len())),
-        Some(Ending::Failed { .. } | Ending::Cancelled) | None => None,
+        Some(TurnEnding::Completed(stop)) => Some(finish_reason(stop, message.calls.len())),
+        Some(TurnEnding::Failed { .. } | TurnEnding::Cancelled) | None => None,
     };
     let mut out = String::new();
-    write_object(&mut out, view, &said, finish);
+    write_object(&mut out, view, &message, finish);
     out
 }

@@ -3,12 +3,14 @@
 use riverrun_event::{AudioBlock, FileBlock, ImageBlock, ImageUrl, Part};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{
+    ABOUT_THE_ANSWER, InputItem, ModelCall, RequestFailure, RequestedTool, RequestedToolChoice,
+};
 use crate::request::{member, raw_inside, refuse_routing, request_member};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
-pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+pub fn decode(body: &[u8]) -> Result<ModelCall, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let request = request_member("chat", &object.without(&["messages", "stream"]));
@@ -32,16 +34,18 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         ..ModelCall::default()
     };
     if let Some(many) = object.count("n")?.filter(|many| *many != 1) {
-        return Err(Failure::new(400, "unsupported_value", format!("`n` must be 1, not {many}")).param("n"));
+        return Err(
+            RequestFailure::new(400, "unsupported_value", format!("`n` must be 1, not {many}")).param("n")
+        );
     }
-    let extra = object.rest();
+    let extra = object.into_unread();
     refuse_routing(&extra)?;
     let reasoning_effort = member(&extra, "reasoning_effort").and_then(|effort| effort.to().ok());
     let output_schema = raw_inside(member(&extra, "response_format"), &["json_schema", "schema"]);
     Ok(ModelCall { reasoning_effort, output_schema, hosted, unknown, verbatim, extra, ..call })
 }
 
-fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
+fn stop(object: &mut Object<'_>) -> Result<Vec<String>, RequestFailure> {
     match object.take("stop") {
         Some(at) if at.is_text() => Ok(vec![at.text()?]),
         Some(at) => at.list()?.iter().map(At::text).collect(),
@@ -49,19 +53,26 @@ fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn messages(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
+fn messages(
+    object: &mut Object<'_>,
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<Vec<InputItem>, RequestFailure> {
     let mut items = Vec::new();
     for at in object.must("messages")?.list()? {
         message(&at, &mut items, unknown)?;
     }
     if items.is_empty() {
         let message = "`messages` must have at least one message";
-        return Err(Failure::new(400, "empty_array", message).param("messages"));
+        return Err(RequestFailure::new(400, "empty_array", message).param("messages"));
     }
     Ok(items)
 }
 
-fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) -> Result<(), Failure> {
+fn message(
+    at: &At<'_>,
+    items: &mut Vec<InputItem>,
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<(), RequestFailure> {
     let mut object = Object::of(at)?;
     let role = object.must("role")?;
     match role.text()?.as_str() {
@@ -86,11 +97,11 @@ fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) 
 fn assistant(
     object: &mut Object<'_>,
     items: &mut Vec<InputItem>,
-    unknown: &mut Vec<Failure>,
-) -> Result<(), Failure> {
-    let said = object.take("content").map(|at| content(&at, unknown)).transpose()?;
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<(), RequestFailure> {
+    let service = object.take("content").map(|at| content(&at, unknown)).transpose()?;
     let refusal = object.text("refusal")?.map(Part::plain);
-    let parts: Vec<Part> = said.into_iter().flatten().chain(refusal).collect();
+    let parts: Vec<Part> = service.into_iter().flatten().chain(refusal).collect();
     if !parts.is_empty() {
         items.push(InputItem::Assistant { parts });
     }
@@ -111,7 +122,7 @@ fn assistant(
     Ok(())
 }
 
-fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Vec<Part>, RequestFailure> {
     if at.is_text() {
         let text = at.text()?;
         return Ok(if text.is_empty() { Vec::new() } else { vec![Part::plain(text)] });
@@ -122,7 +133,7 @@ fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure
     at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Part, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -149,7 +160,7 @@ fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
 }
 
 /// Functions are the client's; others are the service's own.
-fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
+fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<RequestedTool>, RequestFailure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
@@ -159,7 +170,7 @@ fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>,
             continue;
         }
         let mut function = Object::of(&tool.must("function")?)?;
-        tools.push(Tool {
+        tools.push(RequestedTool {
             name: function.must_text("name")?,
             description: function.text("description")?,
             parameters: function.raw("parameters"),
@@ -169,22 +180,25 @@ fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>,
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<ToolChoice, Failure> {
-    let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
+fn tool_choice(
+    object: &mut Object<'_>,
+    hosted: &mut Vec<String>,
+) -> Result<RequestedToolChoice, RequestFailure> {
+    let Some(at) = object.take("tool_choice") else { return Ok(RequestedToolChoice::Auto) };
     if at.is_object() {
         let mut choice = Object::of(&at)?;
         return match choice.take("function") {
-            Some(function) => Ok(ToolChoice::Named(Object::of(&function)?.must_text("name")?)),
+            Some(function) => Ok(RequestedToolChoice::Named(Object::of(&function)?.must_text("name")?)),
             None => {
                 hosted.extend(choice.text("type")?);
-                Ok(ToolChoice::Other(at.json()))
+                Ok(RequestedToolChoice::Other(at.json()))
             }
         };
     }
     match at.text()?.as_str() {
-        "auto" => Ok(ToolChoice::Auto),
-        "none" => Ok(ToolChoice::None),
-        "required" => Ok(ToolChoice::Required),
+        "auto" => Ok(RequestedToolChoice::Auto),
+        "none" => Ok(RequestedToolChoice::None),
+        "required" => Ok(RequestedToolChoice::Required),
         other => Err(at.unknown(other, &["auto", "none", "required"])),
     }
 }

@@ -1,33 +1,33 @@
 //! Follows one turn, or one turn after the other.
 
 use riverrun_event::{Event, Payload, Sequence, TurnId};
-use riverrun_fold::{Change, Outcome, State, Turn};
+use riverrun_fold::{ApplyOutcome, Change, State, TurnState};
 
+use super::emitted::Emitted;
 use super::happening::Happening;
 use super::phase::{Phase, phase};
 use super::read::{is_child, is_input, turn};
 use super::sync::Sync;
-use super::told::Told;
-use crate::Options;
+use crate::ReaderOptions;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Follower {
     state: State,
-    /// The first event of the only turn to be told; None follows the turn that runs.
+    /// The first event of the only turn to project; None follows the running turn.
     wanted: Option<Sequence>,
     current: Option<TurnId>,
-    told: Told,
+    emitted: Emitted,
     changes: Vec<Change>,
     happenings: Vec<Happening>,
     /// Before it nothing is a pause.
     decided: Option<Sequence>,
-    /// Input that came while the turn ran is told too.
+    /// Input that came while the turn ran is emitted too.
     with_input: bool,
 }
 
 impl Follower {
-    /// A follower whose reader was told what `state` has.
-    pub(crate) fn new(state: State, options: Options) -> Self {
+    /// A follower whose reader already has `state`.
+    pub(crate) fn new(state: State, options: ReaderOptions) -> Self {
         let wanted = options.turn;
         let current = match wanted {
             Some(first) => named(&state, first),
@@ -38,13 +38,13 @@ impl Follower {
             wanted,
             decided: options.decided,
             current,
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Vec::new(),
             happenings: Vec::new(),
             with_input: false,
         };
-        let (told, _) = follower.whole();
-        follower.told = told;
+        let (emitted, _) = follower.whole();
+        follower.emitted = emitted;
         follower
     }
 
@@ -57,14 +57,14 @@ impl Follower {
         &self.state
     }
 
-    /// The turn that is told; None before the first.
+    /// The projected turn; None before the first.
     pub(crate) fn turn(&self) -> Option<&TurnId> {
         self.current.as_ref()
     }
 
     /// True between a beginning and a pause or an end.
     pub(crate) fn is_open(&self) -> bool {
-        self.told.is_open
+        self.emitted.is_open
     }
 
     /// What the last event brought.
@@ -77,29 +77,29 @@ impl Follower {
         self.happenings.clear();
         self.changes.clear();
         match self.state.apply(event, &mut self.changes) {
-            Outcome::Applied => {}
-            Outcome::Duplicate | Outcome::Gap { .. } => return,
+            ApplyOutcome::Applied => {}
+            ApplyOutcome::Duplicate | ApplyOutcome::Gap { .. } => return,
         }
         match self.wanted {
             Some(first) if self.current.is_none() => self.current = named(&self.state, first),
-            None if !self.told.is_open => self.choose_next(),
+            None if !self.emitted.is_open => self.choose_next(),
             Some(_) | None => {}
         }
-        self.tell(event);
-        if self.wanted.is_none() && !self.told.is_open && self.told.is_ended {
+        self.apply(event);
+        if self.wanted.is_none() && !self.emitted.is_open && self.emitted.is_ended {
             self.follow_next();
         }
     }
 
-    /// True if the one turn that is told ended, or (`or_paused`) waits for a decision.
+    /// True if the projected turn ended, or (`or_paused`) waits for a decision.
     pub(crate) fn is_over(&self, or_paused: bool) -> bool {
         self.wanted.is_some()
-            && self.told.has_begun
-            && !self.told.is_open
-            && (or_paused || self.told.is_ended)
+            && self.emitted.has_begun
+            && !self.emitted.is_open
+            && (or_paused || self.emitted.is_ended)
     }
 
-    /// Everything that a reader without a state has to be told.
+    /// Everything that a reader without a state needs.
     pub(crate) fn opening(&self) -> Vec<Happening> {
         self.whole().1
     }
@@ -115,7 +115,7 @@ impl Follower {
         }
         if let Some(next) = running(&self.state).filter(|next| self.current.as_ref() != Some(next)) {
             self.current = Some(next);
-            self.told = Told::default();
+            self.emitted = Emitted::default();
         }
     }
 
@@ -123,17 +123,17 @@ impl Follower {
         let before = self.current.clone();
         self.choose_next();
         if self.current != before {
-            let (told, whole) = self.whole();
-            self.told = told;
+            let (emitted, whole) = self.whole();
+            self.emitted = emitted;
             self.happenings.extend(whole);
         }
     }
 
-    fn whole(&self) -> (Told, Vec<Happening>) {
+    fn whole(&self) -> (Emitted, Vec<Happening>) {
         let turn = self.current.as_ref().and_then(|id| turn(&self.state, id));
-        let (told, mut out) = turn.map(|turn| whole(&self.state, turn)).unwrap_or_default();
+        let (emitted, mut out) = turn.map(|turn| whole(&self.state, turn)).unwrap_or_default();
         self.leave_out(&mut out);
-        (told, out)
+        (emitted, out)
     }
 
     fn leave_out(&self, out: &mut Vec<Happening>) {
@@ -142,78 +142,78 @@ impl Follower {
         }
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event) {
         let Some(id) = self.current.clone() else { return };
         let Some(turn) = turn(&self.state, &id) else { return };
         let phase = match phase(&self.state, turn) {
             Phase::Paused if self.decided.is_some_and(|last| self.state.sequence < last) => Phase::Running,
             phase => phase,
         };
-        if phase == Phase::Absent || (phase == Phase::Ended && self.told.is_ended) {
+        if phase == Phase::Absent || (phase == Phase::Ended && self.emitted.is_ended) {
             return;
         }
         let mut out = std::mem::take(&mut self.happenings);
-        let is_first = !self.told.has_begun;
+        let is_first = !self.emitted.has_begun;
         let is_appended = matches!(
             event.payload,
             Ok(Payload::ModelDelta(_) | Payload::ReasoningDelta(_) | Payload::ToolArgs(_))
         );
-        let mut sync = Sync { state: &self.state, told: &mut self.told, out: &mut out, is_appended };
+        let mut sync = Sync { state: &self.state, emitted: &mut self.emitted, out: &mut out, is_appended };
         if is_first {
             sync.whole_turn(&id);
         } else {
-            self.changes.iter().for_each(|change| tell_change(&mut sync, change, &id));
+            self.changes.iter().for_each(|change| sync_change(&mut sync, change, &id));
         }
         self.leave_out(&mut out);
-        let says_something = out.iter().any(|happening| happening.is_output());
-        if !self.told.is_open && (is_first || says_something || phase != Phase::Paused) {
+        let has_output = out.iter().any(|happening| happening.is_output());
+        if !self.emitted.is_open && (is_first || has_output || phase != Phase::Paused) {
             out.insert(0, Happening::Began { again: !is_first });
-            self.told.is_open = true;
-            self.told.has_begun = true;
-            self.told.is_ended = false;
+            self.emitted.is_open = true;
+            self.emitted.has_begun = true;
+            self.emitted.is_ended = false;
         }
-        if !self.told.is_open {
+        if !self.emitted.is_open {
             out.retain(|happening| happening.is_output());
         }
-        if self.told.is_open && phase == Phase::Ended {
+        if self.emitted.is_open && phase == Phase::Ended {
             out.push(Happening::Ended);
-            (self.told.is_open, self.told.is_ended) = (false, true);
+            (self.emitted.is_open, self.emitted.is_ended) = (false, true);
         }
-        if self.told.is_open && phase == Phase::Paused {
+        if self.emitted.is_open && phase == Phase::Paused {
             out.push(Happening::Paused);
-            self.told.is_open = false;
+            self.emitted.is_open = false;
         }
         self.happenings = out;
     }
 }
 
-/// Everything that there is to tell of a turn, and what a reader knows then.
-fn whole(state: &State, turn: &Turn) -> (Told, Vec<Happening>) {
-    let (mut told, mut out) = (Told::default(), Vec::new());
+/// All happenings of a turn, and what a reader has after them.
+fn whole(state: &State, turn: &TurnState) -> (Emitted, Vec<Happening>) {
+    let (mut emitted, mut out) = (Emitted::default(), Vec::new());
     let phase = phase(state, turn);
     if phase == Phase::Absent {
-        return (told, out);
+        return (emitted, out);
     }
     out.push(Happening::Began { again: false });
-    let mut sync = Sync { state, told: &mut told, out: &mut out, is_appended: false };
+    let mut sync = Sync { state, emitted: &mut emitted, out: &mut out, is_appended: false };
     sync.whole_turn(&turn.turn_id);
-    told.has_begun = true;
-    told.is_open = phase == Phase::Running;
-    told.is_ended = phase == Phase::Ended;
+    emitted.has_begun = true;
+    emitted.is_open = phase == Phase::Running;
+    emitted.is_ended = phase == Phase::Ended;
     match phase {
         Phase::Paused => out.push(Happening::Paused),
         Phase::Ended => out.push(Happening::Ended),
         Phase::Absent | Phase::Running => {}
     }
-    (told, out)
+    (emitted, out)
 }
 
 /// The happenings of a whole turn.
-pub(crate) fn happenings(state: &State, turn: &Turn) -> Vec<Happening> {
+pub(crate) fn happenings(state: &State, turn: &TurnState) -> Vec<Happening> {
     whole(state, turn).1
 }
 
-fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
+fn sync_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
     let is_ours = |task: usize| sync.state.tasks[task].turn_id.as_ref() == Some(turn);
     match change {
         Change::TaskCreated { task } if is_ours(*task) && is_child(sync.state, *task) => {
@@ -253,7 +253,7 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
         Change::Agent => sync.out.push(Happening::Agent),
         Change::Session => sync.out.push(Happening::Session),
         Change::Usage => sync.out.push(Happening::Model),
-        // Of another turn, or nothing that a reader of a turn is told.
+        // Of another turn, or nothing that a reader of a turn sees.
         Change::TaskCreated { .. }
         | Change::TaskStatus { .. }
         | Change::ItemAdded(_)
@@ -281,7 +281,7 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
     }
 }
 
-fn is_with_files(of: &Turn, turn: &TurnId) -> bool {
+fn is_with_files(of: &TurnState, turn: &TurnId) -> bool {
     of.turn_id == *turn && !of.files.is_empty()
 }
 

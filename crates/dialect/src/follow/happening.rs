@@ -1,8 +1,8 @@
-//! What a reader of one turn is told, as places in the state after the event.
+//! What a reader of one turn sees, as positions in the state after the event.
 
 use riverrun_fold::{ItemAt, PartAt};
 
-/// Which list of an item a text stands in.
+/// The list of an item that has the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     /// The blocks of a message.
@@ -48,7 +48,7 @@ pub(crate) enum Happening {
         at: Spot,
         from: usize,
     },
-    /// The text is not what was told before: readers that only append cannot follow.
+    /// The text is not an extension of what was emitted: readers that only append cannot follow.
     TextReplaced(Spot),
     TextEnded(Spot),
     /// An annotation of a text block.

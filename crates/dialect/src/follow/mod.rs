@@ -4,9 +4,10 @@
 //!   events -> fold -> changes -> happenings (places in the state, text from a byte on) -> a dialect's frames
 //! ```
 //!
-//! What a reader was told follows from the state alone, so a follower that is made from a state goes on exactly like
+//! What a reader has seen follows from the state alone, so a follower that is made from a state goes on exactly like
 //! one that saw every event.
 
+mod emitted;
 pub(crate) mod error;
 mod follower;
 mod happening;
@@ -15,9 +16,8 @@ mod phase;
 mod read;
 mod shell;
 mod sync;
-mod told;
 
 pub(crate) use follower::{Follower, happenings};
 pub(crate) use happening::{Happening, List, Spot};
 pub(crate) use read::*;
-pub(crate) use shell::{Encode, Shell, Telling};
+pub(crate) use shell::{Encode, EncodeContext, Shell};

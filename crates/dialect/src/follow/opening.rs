@@ -80,7 +80,7 @@ impl Sync<'_> {
 
 fn children(state: &State, task: usize, call: Option<&str>) -> Vec<usize> {
     let parent = &state.tasks[task].task_id;
-    let is_wanted = |(at, child): &(usize, &riverrun_fold::Task)| {
+    let is_wanted = |(at, child): &(usize, &riverrun_fold::TaskState)| {
         *at != task
             && child.parent_task_id.as_ref() == Some(parent)
             && call.is_none_or(|call| parent_call(child) == call)

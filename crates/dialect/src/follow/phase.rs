@@ -1,7 +1,7 @@
-//! Where a turn stands for a reader: a function of the state.
+//! The phase of a turn for a reader: a function of the state.
 
 use riverrun_event::{Item, ToolCallItem, TurnId};
-use riverrun_fold::{Action, ActionStatus, Attempt, State, Status, Task, ToolCall, Turn};
+use riverrun_fold::{ActionState, ActionStatus, AttemptState, State, Status, TaskState, ToolCall, TurnState};
 
 use super::read::{parent_call, root};
 
@@ -15,7 +15,7 @@ pub(crate) enum Phase {
     Ended,
 }
 
-pub(crate) fn phase(state: &State, turn: &Turn) -> Phase {
+pub(crate) fn phase(state: &State, turn: &TurnState) -> Phase {
     if turn.status.is_terminal() {
         return Phase::Ended;
     }
@@ -25,49 +25,50 @@ pub(crate) fn phase(state: &State, turn: &Turn) -> Phase {
         return Phase::Absent;
     }
     let is_streaming = tasks_of(state, &turn.turn_id).any(|(_, task)| streams(task));
-    let rests = || root(state, &turn.turn_id).is_none_or(|(_, task)| rests(state, &turn.turn_id, task));
-    if !is_streaming && pending(state, &turn.turn_id).next().is_some() && rests() {
+    let is_root_idle =
+        || root(state, &turn.turn_id).is_none_or(|(_, task)| is_idle(state, &turn.turn_id, task));
+    if !is_streaming && pending(state, &turn.turn_id).next().is_some() && is_root_idle() {
         return Phase::Paused;
     }
     Phase::Running
 }
 
 /// True if the task goes on only after a decision: each of its open calls waits for one, itself or in its sub-agent.
-/// A call beside them that may run is still to be told, and a reader that left at the pause would miss it. One that
+/// A call beside them that may run is still to be emitted, and a reader that left at the pause would miss it. One that
 /// nobody runs must not keep a reader from deciding: if it runs after all, the turn goes on behind the pause.
-fn rests(state: &State, turn: &TurnId, task: &Task) -> bool {
-    let asks = |action: &Action| action.task_id.as_ref().is_none_or(|id| *id == task.task_id);
+fn is_idle(state: &State, turn: &TurnId, task: &TaskState) -> bool {
+    let asks = |action: &ActionState| action.task_id.as_ref().is_none_or(|id| *id == task.task_id);
     let mut calls = unanswered(task).peekable();
     if calls.peek().is_none() {
         return pending(state, turn).any(asks);
     }
     calls.all(|call| {
         let is_gated =
-            |action: &Action| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call.call_id);
-        let is_its = |child: &Task| {
+            |action: &ActionState| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call.call_id);
+        let is_its = |child: &TaskState| {
             child.parent_task_id.as_ref() == Some(&task.task_id) && parent_call(child) == call.call_id
         };
         let mut children = tasks_of(state, turn).filter(|(_, child)| is_its(child)).peekable();
         pending(state, turn).any(is_gated)
             || (children.peek().is_none() && is_left(state, task, call))
-            || children.any(|(_, child)| !child.status.is_terminal() && rests(state, turn, child))
+            || children.any(|(_, child)| !child.status.is_terminal() && is_idle(state, turn, child))
     })
 }
 
-/// True for a call that nothing tells to be at work. The hosted runner runs every call that it may; of others only
+/// True for a call without evidence that it runs. The hosted runner runs every call that it may; of others only
 /// what they say is known.
-fn is_left(state: &State, task: &Task, call: &ToolCallItem) -> bool {
-    let is_hosted = task.attempts.last().is_some_and(Attempt::is_hosted);
+fn is_left(state: &State, task: &TaskState, call: &ToolCallItem) -> bool {
+    let is_hosted = task.attempts.last().is_some_and(AttemptState::is_hosted);
     let is_it = |known: &&ToolCall| known.tool_call_id.as_str() == call.call_id;
-    let told = state.tool_calls.iter().rev().find(is_it);
-    let is_at_work = told.is_some_and(|told| {
-        told.started_at.is_some() && !matches!(told.status, Status::Failed | Status::Cancelled)
+    let emitted = state.tool_calls.iter().rev().find(is_it);
+    let is_at_work = emitted.is_some_and(|emitted| {
+        emitted.started_at.is_some() && !matches!(emitted.status, Status::Failed | Status::Cancelled)
     });
     !is_hosted && !is_at_work
 }
 
 /// The calls of a task that were made and have no result yet. One that was never finished gets none.
-fn unanswered(task: &Task) -> impl Iterator<Item = &ToolCallItem> {
+fn unanswered(task: &TaskState) -> impl Iterator<Item = &ToolCallItem> {
     let is_answered = |call: &ToolCallItem| {
         task.output.iter().enumerate().any(|(at, item)| {
             matches!(item, Item::ToolResult(result) if result.call_id == call.call_id)
@@ -87,7 +88,7 @@ fn unanswered(task: &Task) -> impl Iterator<Item = &ToolCallItem> {
 }
 
 /// A result that is open shows nothing yet, so it may wait.
-fn streams(task: &Task) -> bool {
+fn streams(task: &TaskState) -> bool {
     task.open.iter().any(|open| {
         task.output
             .get(open.position)
@@ -96,13 +97,16 @@ fn streams(task: &Task) -> bool {
 }
 
 /// The tasks of a turn with their positions, parents before children.
-pub(crate) fn tasks_of<'a>(state: &'a State, turn: &'a TurnId) -> impl Iterator<Item = (usize, &'a Task)> {
+pub(crate) fn tasks_of<'a>(
+    state: &'a State,
+    turn: &'a TurnId,
+) -> impl Iterator<Item = (usize, &'a TaskState)> {
     state.tasks.iter().enumerate().filter(move |(_, task)| task.turn_id.as_ref() == Some(turn))
 }
 
 /// The decisions that a turn waits for, oldest first.
-pub(crate) fn pending<'a>(state: &'a State, turn: &'a TurnId) -> impl Iterator<Item = &'a Action> {
-    let is_waited_for = move |action: &&Action| {
+pub(crate) fn pending<'a>(state: &'a State, turn: &'a TurnId) -> impl Iterator<Item = &'a ActionState> {
+    let is_waited_for = move |action: &&ActionState| {
         action.status == ActionStatus::Pending && action.turn_id.as_ref() == Some(turn)
     };
     state.actions.iter().filter(is_waited_for)

@@ -1,7 +1,7 @@
 //! Questions about the places of a turn that its dialects share.
 
 use riverrun_event::{ActionRequired, Annotation, Block, Item, TurnId};
-use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Task, Turn};
+use riverrun_fold::{ActionState, ActionStatus, ItemAt, PartAt, State, TaskState, TurnState};
 
 use super::happening::{List, Spot};
 pub(crate) use super::phase::{pending, tasks_of};
@@ -41,7 +41,7 @@ pub(crate) fn shown_item(item: &Item) -> Item {
     shown
 }
 
-/// True for a part that stands around what the model may cite.
+/// True for a part that wraps what the model may cite.
 fn is_reference_mark(block: &Block) -> bool {
     match block {
         Block::Text(text) => text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
@@ -139,14 +139,14 @@ pub(crate) fn is_failed(state: &State, item: &Item) -> bool {
 }
 
 /// The turn with this id, if the state holds it.
-pub(crate) fn turn<'a>(state: &'a State, id: &TurnId) -> Option<&'a Turn> {
+pub(crate) fn turn<'a>(state: &'a State, id: &TurnId) -> Option<&'a TurnState> {
     state.turns.iter().find(|turn| turn.turn_id == *id)
 }
 
 /// The root task of a turn.
-pub(crate) fn root<'a>(state: &'a State, id: &'a TurnId) -> Option<(usize, &'a Task)> {
+pub(crate) fn root<'a>(state: &'a State, id: &'a TurnId) -> Option<(usize, &'a TaskState)> {
     let named = turn(state, id).and_then(|turn| turn.task_id.as_ref());
-    let is_named = |task: &Task| named.is_some_and(|named| *named == task.task_id);
+    let is_named = |task: &TaskState| named.is_some_and(|named| *named == task.task_id);
     let found = tasks_of(state, id).find(|(_, task)| is_named(task));
     found.or_else(|| tasks_of(state, id).find(|(_, task)| task.parent_task_id.is_none()))
 }
@@ -157,7 +157,7 @@ pub(crate) fn is_child(state: &State, task: usize) -> bool {
 }
 
 /// The call of the parent that a child answers.
-pub(crate) fn parent_call(task: &Task) -> &str {
+pub(crate) fn parent_call(task: &TaskState) -> &str {
     task.parent_tool_call_id.as_ref().map_or(task.task_id.as_str(), |call| call.as_str())
 }
 
@@ -172,17 +172,17 @@ pub(crate) fn begins_step(state: &State, at: ItemAt) -> bool {
     before.is_none_or(|item| matches!(item, Item::ToolResult(_)))
 }
 
-/// The steps of the root task that a reader knows: those up to the last item that was told.
-pub(crate) fn told_steps(state: &State, turn: &TurnId) -> usize {
+/// The steps of the root task that a reader has: those up to the last emitted item.
+pub(crate) fn emitted_steps(state: &State, turn: &TurnId) -> usize {
     let Some((task, of)) = root(state, turn) else { return 0 };
-    let is_told = |item: &usize| match &of.output[*item] {
+    let is_emitted = |item: &usize| match &of.output[*item] {
         Item::Message(_) | Item::Reasoning(_) => true,
         Item::ToolCall(call) => !call.name.is_empty() || !of.open.contains(*item),
         Item::ToolResult(_) | Item::Hosted(_) => false,
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => !of.open.contains(*item),
     };
-    let told = (0..of.output.len()).rev().find(is_told).map_or(0, |last| last + 1);
-    (0..told).filter(|item| begins_step(state, ItemAt { task, item: *item })).count()
+    let count = (0..of.output.len()).rev().find(is_emitted).map_or(0, |last| last + 1);
+    (0..count).filter(|item| begins_step(state, ItemAt { task, item: *item })).count()
 }
 
 /// Steps of a task up to and with this item.
@@ -201,19 +201,20 @@ pub(crate) fn cited<'a>(state: &'a State, task: usize, annotation: &Annotation) 
 
 /// Decisions of this turn that were made: how often it went on after being asked.
 pub(crate) fn answers(state: &State, turn: &TurnId) -> usize {
-    let is_made =
-        |action: &&Action| action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn);
+    let is_made = |action: &&ActionState| {
+        action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn)
+    };
     state.actions.iter().filter(is_made).count()
 }
 
 /// True for a call that the client runs itself: it is asked for a result, not for leave.
-pub(crate) fn is_client_run(action: &Action) -> bool {
+pub(crate) fn is_client_run(action: &ActionState) -> bool {
     let request: ActionRequired = action.request.to().unwrap_or_default();
     request.action_type == "client_tool"
 }
 
-/// The client's own id of the message that the turn answers, if it said one.
-pub(crate) fn message_id(turn: &Turn) -> Option<String> {
+/// The client's own id of the message that the turn answers, if any.
+pub(crate) fn message_id(turn: &TurnState) -> Option<String> {
     let request: serde_json::Value = turn.request.as_ref()?.to().ok()?;
     request["messageId"].as_str().map(str::to_owned)
 }
@@ -224,7 +225,7 @@ pub(crate) fn shared_state(state: &State) -> Option<serde_json::Value> {
     metadata.get("state").cloned()
 }
 
-/// True for what somebody said while the turn ran, as the conversation shows it.
+/// True for input that came while the turn ran, as the conversation shows it.
 pub(crate) fn is_input(state: &State, at: ItemAt) -> bool {
     matches!(item(state, at), Item::Message(message) if message.role.as_deref() == Some("user"))
 }

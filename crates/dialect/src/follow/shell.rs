@@ -5,18 +5,18 @@ use riverrun_fold::State;
 
 use super::follower::Follower;
 use super::happening::Happening;
-use super::read::told_steps;
-use crate::{Frames, Options, Projector};
+use super::read::emitted_steps;
+use crate::{Frames, Projector, ReaderOptions};
 
 /// Writes a dialect's frames for happenings.
 pub(crate) trait Encode: Send {
-    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames);
+    fn encode(&mut self, context: &EncodeContext<'_>, happening: Happening, frames: &mut Frames);
 
     /// An event of the turn that changes nothing, for a dialect that has words for it.
-    fn verbatim(&mut self, _: &Telling<'_>, _: &Event, _: &mut Frames) {}
+    fn verbatim(&mut self, _: &EncodeContext<'_>, _: &Event, _: &mut Frames) {}
 
     /// Behind the happenings of an event, and of an opening. Text that only grows settles nothing.
-    fn settle(&mut self, _: &Telling<'_>, _: &mut Frames) {}
+    fn settle(&mut self, _: &EncodeContext<'_>, _: &mut Frames) {}
 
     /// True if a turn that waits for a decision ends the stream.
     fn ends_at_pause(&self) -> bool {
@@ -24,16 +24,16 @@ pub(crate) trait Encode: Send {
     }
 }
 
-/// Where a happening stands.
+/// What an encoder needs to know about a happening.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Telling<'a> {
+pub(crate) struct EncodeContext<'a> {
     pub(crate) state: &'a State,
     pub(crate) turn: &'a TurnId,
     pub(crate) time: Timestamp,
     /// The frames open a stream for a reader without a state.
     pub(crate) is_opening: bool,
     /// What the reader chose.
-    pub(crate) options: Options,
+    pub(crate) options: ReaderOptions,
 }
 
 /// What an encoder has to know of its reader, counted anew for each turn.
@@ -41,14 +41,18 @@ pub(crate) struct Telling<'a> {
 pub(crate) struct Shell<E> {
     follower: Follower,
     encoder: E,
-    options: Options,
+    options: ReaderOptions,
 }
 
 impl<E: Encode> Shell<E> {
-    /// `encoder` gets the steps that the reader of `state` was told.
-    pub(crate) fn new(state: State, options: Options, encoder: impl FnOnce(&State, usize) -> E) -> Self {
+    /// `encoder` gets the number of steps that the reader of `state` has.
+    pub(crate) fn new(
+        state: State,
+        options: ReaderOptions,
+        encoder: impl FnOnce(&State, usize) -> E,
+    ) -> Self {
         let follower = Follower::new(state, options);
-        let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
+        let steps = follower.turn().map_or(0, |turn| emitted_steps(follower.state(), turn));
         let encoder = encoder(follower.state(), steps);
         Self { follower, encoder, options }
     }
@@ -56,47 +60,53 @@ impl<E: Encode> Shell<E> {
 
 impl<E: Encode + Default> Shell<E> {
     /// The encoder knows what it knows after an opening.
-    pub(crate) fn primed(state: State, options: Options) -> Self {
+    pub(crate) fn primed(state: State, options: ReaderOptions) -> Self {
         let follower = Follower::new(state, options);
         let mut encoder = E::default();
-        tell_opening(&follower, &mut encoder, options, &mut Frames::default());
+        encode_opening(&follower, &mut encoder, options, &mut Frames::default());
         Self { follower, encoder, options }
     }
 }
 
-fn tell_opening<E: Encode>(follower: &Follower, encoder: &mut E, options: Options, frames: &mut Frames) {
+fn encode_opening<E: Encode>(
+    follower: &Follower,
+    encoder: &mut E,
+    options: ReaderOptions,
+    frames: &mut Frames,
+) {
     let (state, Some(turn)) = (follower.state(), follower.turn()) else { return };
     let time = state.updated_at.unwrap_or_default();
-    let told = Telling { state, turn, time, is_opening: true, options };
-    follower.opening().into_iter().for_each(|happening| encoder.tell(&told, happening, frames));
-    encoder.settle(&told, frames);
+    let context = EncodeContext { state, turn, time, is_opening: true, options };
+    follower.opening().into_iter().for_each(|happening| encoder.encode(&context, happening, frames));
+    encoder.settle(&context, frames);
 }
 
 impl<E: Encode + Default> Projector for Shell<E> {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.follower.event(event);
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
-        let told = Telling { state, turn, time: event.timestamp, is_opening: false, options: self.options };
+        let context =
+            EncodeContext { state, turn, time: event.timestamp, is_opening: false, options: self.options };
         if self.follower.is_open() {
-            self.encoder.verbatim(&told, event, frames);
+            self.encoder.verbatim(&context, event, frames);
         }
         for happening in self.follower.happenings() {
             if *happening == (Happening::Began { again: false }) {
                 self.encoder = E::default();
             }
-            self.encoder.tell(&told, *happening, frames);
+            self.encoder.encode(&context, *happening, frames);
         }
         let is_growth = matches!(
             event.payload,
             Ok(Payload::ModelDelta(_) | Payload::ReasoningDelta(_) | Payload::ToolArgs(_))
         );
         if !is_growth {
-            self.encoder.settle(&told, frames);
+            self.encoder.settle(&context, frames);
         }
     }
 
     fn opening(&self, frames: &mut Frames) {
-        tell_opening(&self.follower, &mut E::default(), self.options, frames);
+        encode_opening(&self.follower, &mut E::default(), self.options, frames);
     }
 
     fn state(&self) -> Option<&State> {
@@ -112,7 +122,7 @@ impl<E: Encode + Default> Projector for Shell<E> {
     }
 }
 
-impl Telling<'_> {
+impl EncodeContext<'_> {
     /// Adds a frame.
     pub(crate) fn push(&self, frames: &mut Frames, value: &impl serde::Serialize) {
         self.push_named(frames, "", value);

@@ -1,44 +1,44 @@
-//! Tells what the state has and the reader was not told.
+//! Emits what the state has and the reader has not.
 
 use riverrun_event::{Annotation, Block, Item};
 use riverrun_fold::{ActionStatus, ItemAt, PartAt, State};
 
+use super::emitted::{Emitted, EmittedItem, EmittedTask, EmittedText, Growth, entry};
 use super::happening::{Happening, List, Spot};
 use super::read::shown_blocks;
-use super::told::{Growth, ItemTold, TaskTold, TextTold, Told, entry};
 
-/// One pass over places of `state`. What is new goes to `out` and counts as told.
+/// One pass over positions of `state`. News goes to `out` and counts as emitted.
 pub(super) struct Sync<'a> {
     pub(super) state: &'a State,
-    pub(super) told: &'a mut Told,
+    pub(super) emitted: &'a mut Emitted,
     pub(super) out: &'a mut Vec<Happening>,
     /// The event only appended text: what was shown need not be compared.
     pub(super) is_appended: bool,
 }
 
 impl Sync<'_> {
-    fn task_told(&mut self, task: usize) -> &mut TaskTold {
+    fn emitted_task(&mut self, task: usize) -> &mut EmittedTask {
         let id = &self.state.tasks[task].task_id;
-        if !self.told.tasks.contains_key(id) {
-            self.told.tasks.insert(id.clone(), TaskTold::default());
+        if !self.emitted.tasks.contains_key(id) {
+            self.emitted.tasks.insert(id.clone(), EmittedTask::default());
         }
-        self.told.tasks.get_mut(id).expect("it was just put there")
+        self.emitted.tasks.get_mut(id).expect("it was just put there")
     }
 
     pub(super) fn task_started(&mut self, task: usize) {
-        let told = self.task_told(task);
+        let emitted = self.emitted_task(task);
         // A task that is tried again begins anew.
-        if !told.is_started || (told.is_ended && !self.state.tasks[task].status.is_terminal()) {
-            let told = self.task_told(task);
-            (told.is_started, told.is_ended) = (true, false);
+        if !emitted.is_started || (emitted.is_ended && !self.state.tasks[task].status.is_terminal()) {
+            let emitted = self.emitted_task(task);
+            (emitted.is_started, emitted.is_ended) = (true, false);
             self.out.push(Happening::TaskStarted(task));
         }
     }
 
     pub(super) fn task_ended(&mut self, task: usize) {
         self.task_started(task);
-        if self.state.tasks[task].status.is_terminal() && !self.task_told(task).is_ended {
-            self.task_told(task).is_ended = true;
+        if self.state.tasks[task].status.is_terminal() && !self.emitted_task(task).is_ended {
+            self.emitted_task(task).is_ended = true;
             self.out.push(Happening::TaskEnded(task));
         }
     }
@@ -46,21 +46,21 @@ impl Sync<'_> {
     pub(super) fn action(&mut self, action: usize) {
         let action_state = &self.state.actions[action];
         let id = action_state.action_id.as_str();
-        if !self.told.actions.contains_key(id) {
-            self.told.actions.insert(id.to_owned(), false);
+        if !self.emitted.actions.contains_key(id) {
+            self.emitted.actions.insert(id.to_owned(), false);
             self.out.push(Happening::Asked(action));
         }
-        if action_state.status != ActionStatus::Pending && self.told.actions.get(id) == Some(&false) {
-            self.told.actions.insert(id.to_owned(), true);
+        if action_state.status != ActionStatus::Pending && self.emitted.actions.get(id) == Some(&false) {
+            self.emitted.actions.insert(id.to_owned(), true);
             self.out.push(Happening::Answered(action));
         }
     }
 
-    /// An item that is started again is told from the beginning.
+    /// An item that is started again is emitted from the beginning.
     pub(super) fn item_added(&mut self, at: ItemAt) {
-        if entry(&mut self.task_told(at.task).items, at.item).is_started {
+        if entry(&mut self.emitted_task(at.task).items, at.item).is_started {
             self.retract(at);
-            *entry(&mut self.task_told(at.task).items, at.item) = ItemTold::default();
+            *entry(&mut self.emitted_task(at.task).items, at.item) = EmittedItem::default();
         }
         self.item(at);
     }
@@ -70,19 +70,19 @@ impl Sync<'_> {
         if state.tasks[at.task].retracted.contains(&at.item) {
             return self.retracted(at);
         }
-        let mut told = std::mem::take(entry(&mut self.task_told(at.task).items, at.item));
+        let mut emitted = std::mem::take(entry(&mut self.emitted_task(at.task).items, at.item));
         match &state.tasks[at.task].output[at.item] {
-            Item::Message(_) => self.message(at, &mut told),
-            Item::Reasoning(_) => self.reasoning(at, &mut told),
-            Item::ToolCall(call) => self.call(at, &call.name, &mut told),
-            Item::ToolResult(_) => self.whole(at, &mut told, Happening::Result(at)),
+            Item::Message(_) => self.message(at, &mut emitted),
+            Item::Reasoning(_) => self.reasoning(at, &mut emitted),
+            Item::ToolCall(call) => self.call(at, &call.name, &mut emitted),
+            Item::ToolResult(_) => self.whole(at, &mut emitted, Happening::Result(at)),
             Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
-                self.whole(at, &mut told, Happening::Other(at));
+                self.whole(at, &mut emitted, Happening::Other(at));
             }
             // In the words of a dialect that is none of these.
             Item::Hosted(_) => {}
         }
-        *entry(&mut self.task_told(at.task).items, at.item) = told;
+        *entry(&mut self.emitted_task(at.task).items, at.item) = emitted;
     }
 
     fn is_done(&self, at: ItemAt) -> bool {
@@ -94,160 +94,160 @@ impl Sync<'_> {
         open.is_none_or(|open| open.done.contains(&part))
     }
 
-    fn start(&mut self, at: ItemAt, told: &mut ItemTold) {
-        if !told.is_started {
-            told.is_started = true;
+    fn start(&mut self, at: ItemAt, emitted: &mut EmittedItem) {
+        if !emitted.is_started {
+            emitted.is_started = true;
             self.out.push(Happening::ItemStarted(at));
         }
     }
 
-    fn end(&mut self, at: ItemAt, told: &mut ItemTold) {
-        if self.is_done(at) && !told.is_done {
-            told.is_done = true;
+    fn end(&mut self, at: ItemAt, emitted: &mut EmittedItem) {
+        if self.is_done(at) && !emitted.is_done {
+            emitted.is_done = true;
             self.out.push(Happening::ItemEnded(at));
         }
     }
 
-    fn whole(&mut self, at: ItemAt, told: &mut ItemTold, happening: Happening) {
-        if self.is_done(at) && !told.is_done {
-            (told.is_started, told.is_done) = (true, true);
+    fn whole(&mut self, at: ItemAt, emitted: &mut EmittedItem, happening: Happening) {
+        if self.is_done(at) && !emitted.is_done {
+            (emitted.is_started, emitted.is_done) = (true, true);
             self.out.push(happening);
         }
     }
 
-    fn message(&mut self, at: ItemAt, told: &mut ItemTold) {
-        self.start(at, told);
+    fn message(&mut self, at: ItemAt, emitted: &mut EmittedItem) {
+        self.start(at, emitted);
         let blocks = shown_blocks(&self.state.tasks[at.task].output[at.item]);
         for (part, block) in blocks.iter().enumerate() {
             let spot = Spot { item: at, list: List::Blocks, part };
             let is_done = self.is_part_done(at, part);
-            let told = entry(&mut told.blocks, part);
+            let emitted = entry(&mut emitted.blocks, part);
             match block {
                 Block::Text(text) => {
-                    self.text(spot, &text.text, is_done, told);
-                    self.citations(spot, text.annotations.as_deref().unwrap_or_default(), told);
+                    self.text(spot, &text.text, is_done, emitted);
+                    self.citations(spot, text.annotations.as_deref().unwrap_or_default(), emitted);
                 }
-                _ => self.other_block(spot, is_done, told),
+                _ => self.other_block(spot, is_done, emitted),
             }
         }
         // Blocks that were taken away cannot go on.
-        for part in blocks.len()..told.blocks.len() {
-            self.end_text(Spot { item: at, list: List::Blocks, part }, &mut told.blocks[part]);
+        for part in blocks.len()..emitted.blocks.len() {
+            self.end_text(Spot { item: at, list: List::Blocks, part }, &mut emitted.blocks[part]);
         }
-        self.end(at, told);
+        self.end(at, emitted);
     }
 
-    fn other_block(&mut self, spot: Spot, is_done: bool, told: &mut TextTold) {
-        if told.is_text {
-            self.end_text(spot, told);
-            *told = TextTold { is_started: true, ..TextTold::default() };
+    fn other_block(&mut self, spot: Spot, is_done: bool, emitted: &mut EmittedText) {
+        if emitted.is_text {
+            self.end_text(spot, emitted);
+            *emitted = EmittedText { is_started: true, ..EmittedText::default() };
         }
-        if is_done && !told.is_done {
-            told.is_done = true;
+        if is_done && !emitted.is_done {
+            emitted.is_done = true;
             self.out.push(Happening::Block(PartAt { item: spot.item, part: spot.part }));
         }
     }
 
-    fn text(&mut self, spot: Spot, text: &str, is_done: bool, told: &mut TextTold) {
-        // The end was told; what changes after it cannot be shown by appending.
-        if !told.is_started {
-            (told.is_started, told.is_text) = (true, true);
+    fn text(&mut self, spot: Spot, text: &str, is_done: bool, emitted: &mut EmittedText) {
+        // The end was emitted; later changes cannot be shown by appending.
+        if !emitted.is_started {
+            (emitted.is_started, emitted.is_text) = (true, true);
             self.out.push(Happening::TextStarted(spot));
         }
-        let is_closed = told.is_done;
-        match told.grow(text, self.is_appended) {
+        let is_closed = emitted.is_done;
+        match emitted.grow(text, self.is_appended) {
             Growth::Same => {}
             Growth::From(from) if !is_closed => self.out.push(Happening::Text { at: spot, from }),
             Growth::From(_) | Growth::Replaced => self.out.push(Happening::TextReplaced(spot)),
         }
         if is_done {
-            self.end_text(spot, told);
+            self.end_text(spot, emitted);
         }
     }
 
-    fn end_text(&mut self, spot: Spot, told: &mut TextTold) {
-        if told.is_text && !told.is_done {
-            told.is_done = true;
+    fn end_text(&mut self, spot: Spot, emitted: &mut EmittedText) {
+        if emitted.is_text && !emitted.is_done {
+            emitted.is_done = true;
             self.out.push(Happening::TextEnded(spot));
         }
     }
 
-    fn citations(&mut self, spot: Spot, annotations: &[Annotation], told: &mut TextTold) {
-        for annotation in told.annotations..annotations.len() {
+    fn citations(&mut self, spot: Spot, annotations: &[Annotation], emitted: &mut EmittedText) {
+        for annotation in emitted.annotations..annotations.len() {
             self.out.push(Happening::Cited { at: spot, annotation });
         }
-        told.annotations = annotations.len().max(told.annotations);
+        emitted.annotations = annotations.len().max(emitted.annotations);
     }
 
-    fn reasoning(&mut self, at: ItemAt, told: &mut ItemTold) {
-        self.start(at, told);
+    fn reasoning(&mut self, at: ItemAt, emitted: &mut EmittedItem) {
+        self.start(at, emitted);
         let Item::Reasoning(item) = &self.state.tasks[at.task].output[at.item] else { return };
         for (part, block) in item.summary.iter().flatten().enumerate() {
             let spot = Spot { item: at, list: List::Summary, part };
             let is_done = self.is_part_done(at, part);
-            self.text(spot, block.text().unwrap_or_default(), is_done, entry(&mut told.summary, part));
+            self.text(spot, block.text().unwrap_or_default(), is_done, entry(&mut emitted.summary, part));
         }
         for (part, block) in item.content.iter().flatten().enumerate() {
             let spot = Spot { item: at, list: List::Raw, part };
             let is_done = self.is_done(at);
-            self.text(spot, block.text().unwrap_or_default(), is_done, entry(&mut told.raw, part));
+            self.text(spot, block.text().unwrap_or_default(), is_done, entry(&mut emitted.raw, part));
         }
-        self.end(at, told);
+        self.end(at, emitted);
     }
 
     /// A call begins when its name is known.
-    fn call(&mut self, at: ItemAt, name: &str, told: &mut ItemTold) {
+    fn call(&mut self, at: ItemAt, name: &str, emitted: &mut EmittedItem) {
         let is_done = self.is_done(at);
         if name.is_empty() && !is_done {
             return;
         }
-        if !told.is_started {
-            told.is_started = true;
+        if !emitted.is_started {
+            emitted.is_started = true;
             self.out.push(Happening::CallStarted(at));
         }
         let Item::ToolCall(call) = &self.state.tasks[at.task].output[at.item] else { return };
-        match told.arguments.grow(&call.arguments, self.is_appended) {
+        match emitted.arguments.grow(&call.arguments, self.is_appended) {
             Growth::Same => {}
             Growth::From(from) => self.out.push(Happening::Arguments { at, from }),
             Growth::Replaced => self.out.push(Happening::ArgumentsReplaced(at)),
         }
-        if is_done && !told.is_done {
-            told.is_done = true;
+        if is_done && !emitted.is_done {
+            emitted.is_done = true;
             self.out.push(Happening::CallEnded(at));
         }
     }
 
-    /// What is retracted before it was told is not told.
+    /// What is retracted before it was emitted is skipped.
     fn retracted(&mut self, at: ItemAt) {
-        let told = entry(&mut self.task_told(at.task).items, at.item);
-        if told.is_retracted {
+        let emitted = entry(&mut self.emitted_task(at.task).items, at.item);
+        if emitted.is_retracted {
             return;
         }
-        if told.is_started {
+        if emitted.is_started {
             self.retract(at);
         }
-        let told = entry(&mut self.task_told(at.task).items, at.item);
-        (told.is_started, told.is_done, told.is_retracted) = (true, true, true);
+        let emitted = entry(&mut self.emitted_task(at.task).items, at.item);
+        (emitted.is_started, emitted.is_done, emitted.is_retracted) = (true, true, true);
     }
 
     /// Ends what is open of an item and takes it back.
     fn retract(&mut self, at: ItemAt) {
-        let mut told = std::mem::take(entry(&mut self.task_told(at.task).items, at.item));
+        let mut emitted = std::mem::take(entry(&mut self.emitted_task(at.task).items, at.item));
         let lists = [
-            (List::Blocks, &mut told.blocks),
-            (List::Summary, &mut told.summary),
-            (List::Raw, &mut told.raw),
+            (List::Blocks, &mut emitted.blocks),
+            (List::Summary, &mut emitted.summary),
+            (List::Raw, &mut emitted.raw),
         ];
         for (list, texts) in lists {
-            for (part, told) in texts.iter_mut().enumerate() {
-                self.end_text(Spot { item: at, list, part }, told);
+            for (part, emitted) in texts.iter_mut().enumerate() {
+                self.end_text(Spot { item: at, list, part }, emitted);
             }
         }
-        if !told.is_done {
+        if !emitted.is_done {
             let is_call = matches!(self.state.tasks[at.task].output[at.item], Item::ToolCall(_));
             self.out.push(if is_call { Happening::CallEnded(at) } else { Happening::ItemEnded(at) });
         }
         self.out.push(Happening::Retracted(at));
-        *entry(&mut self.task_told(at.task).items, at.item) = told;
+        *entry(&mut self.emitted_task(at.task).items, at.item) = emitted;
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn write_signature(signature: &str) -> String {
 /// Arguments that are no object (a call that was cut) are none at all.
 pub(super) fn write_call(call: &ToolCallItem) -> String {
     let is_object = call.arguments.trim_start().starts_with('{');
-    let arguments = json::compact(call.arguments.as_bytes(), &json::Limits::default()).ok();
+    let arguments = json::compact(call.arguments.as_bytes(), &json::JsonLimits::default()).ok();
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.with("functionCall", |out| {

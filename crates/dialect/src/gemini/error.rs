@@ -1,12 +1,12 @@
 //! Errors as Google's clients read them.
 
 use crate::members::{Members, write_list};
-use crate::request::Failure;
+use crate::request::RequestFailure;
 
 const RPC: &str = "type.googleapis.com/google.rpc";
 
 /// `{"error":{"code":404,"message","status":"NOT_FOUND","details"}}`; details only where there is more to say.
-pub fn body(failure: &Failure) -> String {
+pub fn body(failure: &RequestFailure) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.with("error", |out| write_error(out, failure));
@@ -14,7 +14,7 @@ pub fn body(failure: &Failure) -> String {
     out
 }
 
-fn write_error(out: &mut String, failure: &Failure) {
+fn write_error(out: &mut String, failure: &RequestFailure) {
     let mut error = Members::open(out);
     error.number("code", failure.status.into());
     error.text("message", &failure.message);
@@ -27,7 +27,7 @@ fn write_error(out: &mut String, failure: &Failure) {
 }
 
 /// Which member is wrong, and how long to wait.
-fn details(failure: &Failure) -> Vec<String> {
+fn details(failure: &RequestFailure) -> Vec<String> {
     let is_bad_request = matches!(failure.status, 400 | 422);
     let field = failure.param.as_ref().filter(|_| is_bad_request).map(|param| {
         let violation = serde_json::json!({"field": param, "description": failure.message});
@@ -60,17 +60,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_say_which_member_and_how_long() {
-        let told = |failure: &Failure| -> serde_json::Value {
+    fn details_name_the_member_and_the_retry_delay() {
+        let body = |failure: &RequestFailure| -> serde_json::Value {
             serde_json::from_str(&body(failure)).expect("it is JSON")
         };
-        let busy = Failure { retry_after_seconds: Some(7), ..Failure::new(429, "rate_limit", "slow down") };
-        assert_eq!(told(&busy)["error"]["status"], "RESOURCE_EXHAUSTED");
-        assert_eq!(told(&busy)["error"]["details"][0]["retryDelay"], "7s");
-        let wrong = told(&Failure::new(400, "invalid_value", "no").param("contents"));
+        let busy = RequestFailure {
+            retry_after_seconds: Some(7),
+            ..RequestFailure::new(429, "rate_limit", "slow down")
+        };
+        assert_eq!(body(&busy)["error"]["status"], "RESOURCE_EXHAUSTED");
+        assert_eq!(body(&busy)["error"]["details"][0]["retryDelay"], "7s");
+        let wrong = body(&RequestFailure::new(400, "invalid_value", "no").param("contents"));
         assert_eq!(wrong["error"]["details"][0]["fieldViolations"][0]["field"], "contents");
         assert_eq!(
-            body(&Failure::new(404, "not_found", "no")),
+            body(&RequestFailure::new(404, "not_found", "no")),
             r#"{"error":{"code":404,"message":"no","status":"NOT_FOUND"}}"#
         );
     }

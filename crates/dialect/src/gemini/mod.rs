@@ -12,21 +12,21 @@ pub mod request;
 use base64::Engine;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose::URL_SAFE};
-use riverrun_event::{Cursor, Item, Origin, TurnId};
+use riverrun_event::{Cursor, CursorOrigin, Item, TurnId};
 use riverrun_fold::State;
 
-use crate::registry::Session;
-use crate::request::Failure;
-use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View, thought_signature};
-use crate::{Answer, Frames, Options};
+use crate::registry::ProjectedSession;
+use crate::request::RequestFailure;
+use crate::turn::{EncodeTurn, Line, Shown, Step, Stop, TurnEnding, TurnProjector, View, thought_signature};
+use crate::{Frames, ReaderOptions, WholeAnswer};
 use chunk::{Chunk, write_call, write_text};
 
-pub type Gemini = TurnProjector<Telling>;
+pub type Gemini = TurnProjector<GeminiEncoder>;
 
-/// A projector that goes on where `state` stands.
-pub fn projector(session: &Session<'_>, state: State, options: Options) -> Gemini {
-    let telling = Telling { origin: Some(session.origin()), ..Telling::default() };
-    TurnProjector::with(state, options, telling)
+/// A projector that continues from `state`.
+pub fn projector(session: &ProjectedSession<'_>, state: State, options: ReaderOptions) -> Gemini {
+    let encoder = GeminiEncoder { origin: Some(session.origin()), ..GeminiEncoder::default() };
+    TurnProjector::with(state, options, encoder)
 }
 
 /// A token names the turn too: the client sends it with the same request, which says nothing of either. It is base64,
@@ -45,41 +45,41 @@ pub fn read_token(token: &str) -> Option<(TurnId, Cursor)> {
     Some((TurnId::new(turn).ok()?, Cursor::parse(cursor).ok()?))
 }
 
-/// What was told so far. Parts come one after the other, calls only whole: one line.
+/// What was emitted so far. Parts come one after the other, calls only whole: one line.
 #[derive(Debug, Clone)]
-pub struct Telling {
+pub struct GeminiEncoder {
     /// Whose log it is; without it there are no tokens.
-    origin: Option<Origin>,
+    origin: Option<CursorOrigin>,
     has_text: bool,
     line: Line,
 }
 
-impl Default for Telling {
+impl Default for GeminiEncoder {
     fn default() -> Self {
         Self { origin: None, has_text: false, line: Line::of(&[Shown::Thinking, Shown::Text, Shown::Call]) }
     }
 }
 
-impl Telling {
+impl GeminiEncoder {
     /// Hands out each part as JSON.
-    fn parts(&mut self, view: &View<'_>, tell: &mut dyn FnMut(&str)) {
+    fn parts(&mut self, view: &View<'_>, emit: &mut dyn FnMut(&str)) {
         let Self { has_text, line, .. } = self;
         line.advance(view, &mut |step| match step {
             // Messages of one turn are one text to the client.
             Step::Opened(Shown::Text, _) if std::mem::replace(has_text, true) => {
-                tell(&write_text("\n\n", false));
+                emit(&write_text("\n\n", false));
             }
             Step::Text(shown @ (Shown::Thinking | Shown::Text), news, _) => {
-                tell(&write_text(news, shown == Shown::Thinking));
+                emit(&write_text(news, shown == Shown::Thinking));
             }
             // The proof of the reasoning follows it, as a thought without words.
             Step::Closed(Shown::Thinking, item, _) => {
                 if let Some(signature) = thought_signature(item) {
-                    tell(&chunk::write_signature(&signature));
+                    emit(&chunk::write_signature(&signature));
                 }
             }
             Step::Closed(Shown::Call, Item::ToolCall(call), _) => {
-                tell(&write_call(call));
+                emit(&write_call(call));
             }
             Step::Opened(..) | Step::Text(..) | Step::Frame(_) | Step::Closed(..) => {}
         });
@@ -97,8 +97,8 @@ impl Telling {
     }
 }
 
-impl Teller for Telling {
-    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
+impl EncodeTurn for GeminiEncoder {
+    fn encode(&mut self, view: &View<'_>, frames: &mut Frames) {
         let chunk = Chunk::of(view);
         let mut parts = Vec::new();
         self.parts(view, &mut |part| parts.push(part.to_owned()));
@@ -107,7 +107,7 @@ impl Teller for Telling {
             frames.push(view.at, |out| chunk.part(out, part, token.as_deref()));
         }
         match &view.ending {
-            Some(Ending::Completed(stop)) => {
+            Some(TurnEnding::Completed(stop)) => {
                 frames.push(view.at, |out| chunk.finish(out, &write_text("", false), finish_reason(*stop)));
             }
             Some(ended) => {
@@ -122,24 +122,24 @@ impl Teller for Telling {
         Self { origin: self.origin, ..Self::default() }
     }
 
-    fn answer(&self, view: &View<'_>) -> Answer {
+    fn answer(&self, view: &View<'_>) -> WholeAnswer {
         let mut all: Vec<String> = Vec::new();
         self.fresh().parts(view, &mut |part| chunk::append(&mut all, part));
         let object = |reason: Option<&str>| Chunk::of(view).whole(&all.join(","), reason);
         match &view.ending {
-            Some(Ending::Completed(stop)) => Answer::Whole(object(Some(finish_reason(*stop)))),
-            Some(ended) => Answer::Failed(failed(ended)),
-            None => Answer::Open(object(None)),
+            Some(TurnEnding::Completed(stop)) => WholeAnswer::Whole(object(Some(finish_reason(*stop)))),
+            Some(ended) => WholeAnswer::Failed(failed(ended)),
+            None => WholeAnswer::Open(object(None)),
         }
     }
 }
 
 /// There is no word for a cancelled answer: it must not look like a whole one.
-fn failed(ending: &Ending) -> Failure {
+fn failed(ending: &TurnEnding) -> RequestFailure {
     match ending {
-        Ending::Failed { error } => crate::responses::error::failure_of(error),
-        Ending::Cancelled | Ending::Completed(_) => {
-            Failure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
+        TurnEnding::Failed { error } => crate::responses::error::failure_of(error),
+        TurnEnding::Cancelled | TurnEnding::Completed(_) => {
+            RequestFailure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
         }
     }
 }

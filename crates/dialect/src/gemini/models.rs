@@ -2,9 +2,9 @@
 
 use crate::members::{Members, write_list};
 
-/// A model that can be asked for. Its limits are nobody's knowledge here, so they are left out.
+/// A model that can be requested. Its limits are nobody's knowledge here, so they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Model<'a> {
+pub struct GeminiModel<'a> {
     /// `agent/NAME`, `PROVIDER/MODEL` or `scripted/SCENARIO`.
     pub id: &'a str,
     /// True if its service counts tokens.
@@ -12,7 +12,7 @@ pub struct Model<'a> {
 }
 
 /// A page of the list, and what to ask the next one with.
-pub fn models(page: &[Model<'_>], next: Option<&str>) -> String {
+pub fn models(page: &[GeminiModel<'_>], next: Option<&str>) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.with("models", |out| write_list(out, page, write_model));
@@ -21,13 +21,13 @@ pub fn models(page: &[Model<'_>], next: Option<&str>) -> String {
     out
 }
 
-pub fn model(model: &Model<'_>) -> String {
+pub fn model(model: &GeminiModel<'_>) -> String {
     let mut out = String::new();
     write_model(&mut out, model);
     out
 }
 
-fn write_model(out: &mut String, model: &Model<'_>) {
+fn write_model(out: &mut String, model: &GeminiModel<'_>) {
     let methods = ["generateContent", "streamGenerateContent"].into_iter();
     let methods = methods.chain(model.counts.then_some("countTokens"));
     let mut members = Members::open(out);
@@ -46,11 +46,11 @@ mod tests {
 
     #[test]
     fn a_page_has_its_models_and_the_way_to_the_next() {
-        let model = Model { id: "scripted/text", counts: false };
+        let model = GeminiModel { id: "scripted/text", counts: false };
         assert_eq!(
             models(&[model], Some("scripted/text")),
             r#"{"models":[{"name":"models/scripted/text","baseModelId":"scripted/text","displayName":"scripted/text","supportedGenerationMethods":["generateContent","streamGenerateContent"]}],"nextPageToken":"scripted/text"}"#
         );
-        assert!(super::model(&Model { counts: true, ..model }).contains(r#","countTokens"]"#));
+        assert!(super::model(&GeminiModel { counts: true, ..model }).contains(r#","countTokens"]"#));
     }
 }

@@ -4,14 +4,16 @@
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::request::{
+    InputItem, ModelCall, RequestFailure, RequestedTool, RequestedToolChoice, request_member,
+};
 
 /// The model and whether a stream is asked for stand in the path, so they are arguments here.
-pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failure> {
+pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
-    let mut kept = object.without(&["contents", "continuationToken"]);
-    kept.push(("model".to_owned(), RawJson::of(model).expect("a text is JSON")));
+    let mut members = object.without(&["contents", "continuationToken"]);
+    members.push(("model".to_owned(), RawJson::of(model).expect("a text is JSON")));
     let mut call = ModelCall {
         model: model.to_owned(),
         stream,
@@ -20,7 +22,7 @@ pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failu
         tools: tools(&mut object)?,
         tool_choice: tool_choice(&mut object)?,
         continuation: object.text("continuationToken")?,
-        request: request_member("gemini", &kept),
+        request: request_member("gemini", &members),
         ..ModelCall::default()
     };
     if let Some(at) = object.take("generationConfig") {
@@ -29,12 +31,12 @@ pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failu
         call.temperature = config.number("temperature")?;
         call.top_p = config.number("topP")?;
         call.stop = config.list("stopSequences")?.iter().map(At::text).collect::<Result<_, _>>()?;
-        let rest = config.rest();
-        if !rest.is_empty() {
+        let unread = config.into_unread();
+        if !unread.is_empty() {
             call.extra.push(("generationConfig".to_owned(), at.json()));
         }
     }
-    call.extra.extend(object.rest());
+    call.extra.extend(object.into_unread());
     Ok(call)
 }
 
@@ -42,7 +44,7 @@ pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failu
 pub fn decode_count(
     service_model: &str,
     body: &[u8],
-) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
+) -> Result<serde_json::Map<String, serde_json::Value>, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let (contents, whole) = (object.take("contents"), object.take("generateContentRequest"));
@@ -58,7 +60,7 @@ pub fn decode_count(
     Ok(asked)
 }
 
-fn instruction(at: &At<'_>) -> Result<String, Failure> {
+fn instruction(at: &At<'_>) -> Result<String, RequestFailure> {
     if at.is_text() {
         return at.text();
     }
@@ -67,19 +69,19 @@ fn instruction(at: &At<'_>) -> Result<String, Failure> {
     Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
-fn contents(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+fn contents(object: &mut Object<'_>) -> Result<Vec<InputItem>, RequestFailure> {
     let mut items = Vec::new();
     for at in object.must("contents")?.list()? {
         content(&at, &mut items)?;
     }
     if items.is_empty() {
         let message = "`contents` must have at least one part";
-        return Err(Failure::new(400, "empty_array", message).param("contents"));
+        return Err(RequestFailure::new(400, "empty_array", message).param("contents"));
     }
     Ok(items)
 }
 
-fn content(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+fn content(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), RequestFailure> {
     let mut object = Object::of(at)?;
     let is_model = match object.take("role") {
         Some(role) => match role.text()?.as_str() {
@@ -94,16 +96,16 @@ fn content(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
         match part(&at)? {
             Entry::Part(part) => parts.push(part),
             Entry::Item(item) => {
-                say(is_model, std::mem::take(&mut parts), items);
+                push_message(is_model, std::mem::take(&mut parts), items);
                 items.push(item);
             }
         }
     }
-    say(is_model, parts, items);
+    push_message(is_model, parts, items);
     Ok(())
 }
 
-fn say(is_model: bool, parts: Vec<Part>, items: &mut Vec<InputItem>) {
+fn push_message(is_model: bool, parts: Vec<Part>, items: &mut Vec<InputItem>) {
     match is_model {
         _ if parts.is_empty() => {}
         true => items.push(InputItem::Assistant { parts }),
@@ -116,7 +118,7 @@ enum Entry {
     Item(InputItem),
 }
 
-fn part(at: &At<'_>) -> Result<Entry, Failure> {
+fn part(at: &At<'_>) -> Result<Entry, RequestFailure> {
     let mut object = Object::of(at)?;
     if object.flag("thought")?.unwrap_or(false) {
         return Ok(Entry::Item(InputItem::Reasoning { opaque: at.json() }));
@@ -152,7 +154,7 @@ fn media_part(url: String, media: String) -> Part {
 }
 
 /// Calls without an id are joined with their results by name.
-fn call(at: &At<'_>) -> Result<InputItem, Failure> {
+fn call(at: &At<'_>) -> Result<InputItem, RequestFailure> {
     let mut call = Object::of(at)?;
     let name = call.must_text("name")?;
     let call_id = call.text("id")?.unwrap_or_else(|| name.clone());
@@ -160,7 +162,7 @@ fn call(at: &At<'_>) -> Result<InputItem, Failure> {
     Ok(InputItem::ToolCall { call_id, name, arguments })
 }
 
-fn response(at: &At<'_>) -> Result<InputItem, Failure> {
+fn response(at: &At<'_>) -> Result<InputItem, RequestFailure> {
     let mut response = Object::of(at)?;
     let name = response.must_text("name")?;
     let call_id = response.text("id")?.unwrap_or(name);
@@ -168,12 +170,12 @@ fn response(at: &At<'_>) -> Result<InputItem, Failure> {
     Ok(InputItem::ToolResult { call_id, is_error: false, parts })
 }
 
-fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+fn tools(object: &mut Object<'_>) -> Result<Vec<RequestedTool>, RequestFailure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         for at in Object::of(&at)?.list("functionDeclarations")? {
             let mut function = Object::of(&at)?;
-            tools.push(Tool {
+            tools.push(RequestedTool {
                 name: function.must_text("name")?,
                 description: function.text("description")?,
                 parameters: function.raw("parameters").or(function.raw("parametersJsonSchema")),
@@ -184,18 +186,20 @@ fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
-    let Some(at) = object.take("toolConfig") else { return Ok(ToolChoice::Auto) };
-    let Some(calling) = Object::of(&at)?.take("functionCallingConfig") else { return Ok(ToolChoice::Auto) };
+fn tool_choice(object: &mut Object<'_>) -> Result<RequestedToolChoice, RequestFailure> {
+    let Some(at) = object.take("toolConfig") else { return Ok(RequestedToolChoice::Auto) };
+    let Some(calling) = Object::of(&at)?.take("functionCallingConfig") else {
+        return Ok(RequestedToolChoice::Auto);
+    };
     let mut calling = Object::of(&calling)?;
     let names = calling.list("allowedFunctionNames")?.iter().map(At::text).collect::<Result<Vec<_>, _>>()?;
-    let Some(mode) = calling.take("mode") else { return Ok(ToolChoice::Auto) };
+    let Some(mode) = calling.take("mode") else { return Ok(RequestedToolChoice::Auto) };
     match (mode.text()?.as_str(), names.as_slice()) {
-        ("AUTO" | "VALIDATED", _) => Ok(ToolChoice::Auto),
-        ("NONE", _) => Ok(ToolChoice::None),
-        ("ANY", [only]) => Ok(ToolChoice::Named(only.clone())),
-        ("ANY", []) => Ok(ToolChoice::Required),
-        ("ANY", _) => Ok(ToolChoice::Other(at.json())),
+        ("AUTO" | "VALIDATED", _) => Ok(RequestedToolChoice::Auto),
+        ("NONE", _) => Ok(RequestedToolChoice::None),
+        ("ANY", [only]) => Ok(RequestedToolChoice::Named(only.clone())),
+        ("ANY", []) => Ok(RequestedToolChoice::Required),
+        ("ANY", _) => Ok(RequestedToolChoice::Other(at.json())),
         (other, _) => Err(mode.unknown(other, &["AUTO", "ANY", "NONE", "VALIDATED"])),
     }
 }

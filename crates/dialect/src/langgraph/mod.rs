@@ -2,18 +2,18 @@
 
 use riverrun_event::json::write_string;
 use riverrun_event::{Block, Item, TurnId};
-use riverrun_fold::{Action, ActionStatus, ItemAt, State, Status};
+use riverrun_fold::{ActionState, ActionStatus, ItemAt, State, Status};
 use serde_json::{Value, json};
 
 use crate::follow::{
-    Encode, Happening, List, Shell, Spot, Telling, arguments, happenings, is_child, is_input, item, item_id,
-    pending, result_text, shown_blocks, text, turn,
+    Encode, EncodeContext, Happening, List, Shell, Spot, arguments, happenings, is_child, is_input, item,
+    item_id, pending, result_text, shown_blocks, text, turn,
 };
-use crate::request::Failure;
-use crate::{Frames, Options};
+use crate::request::RequestFailure;
+use crate::{Frames, ReaderOptions};
 
-/// A projector that goes on where `state` stands.
-pub(crate) fn projector(state: State, options: Options) -> Shell<LangGraph> {
+/// A projector that continues from `state`.
+pub(crate) fn projector(state: State, options: ReaderOptions) -> Shell<LangGraph> {
     Shell::new(state, options, |_, _| LangGraph)
 }
 
@@ -23,39 +23,39 @@ pub(crate) struct LangGraph;
 
 impl Encode for LangGraph {
     /// Sub-graphs are not asked for, so what happens below the root task is not sent.
-    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
+    fn encode(&mut self, context: &EncodeContext<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { .. } => {
-                let run = json!({"run_id": told.turn.as_str(), "thread_id": told.session()});
-                told.push_named(frames, "metadata", &run);
+                let run = json!({"run_id": context.turn.as_str(), "thread_id": context.session()});
+                context.push_named(frames, "metadata", &run);
             }
-            Happening::Text { at, from } if told.is_root(at.item) => text_chunk(told, at, from, frames),
-            Happening::CallStarted(at) if told.is_root(at) => {
-                let Item::ToolCall(call) = item(told.state, at) else { return };
+            Happening::Text { at, from } if context.is_root(at.item) => text_chunk(context, at, from, frames),
+            Happening::CallStarted(at) if context.is_root(at) => {
+                let Item::ToolCall(call) = item(context.state, at) else { return };
                 let first = json!({"index": at.item, "id": call.call_id, "name": call.name, "args": ""});
-                call_chunk(told, at, first, frames);
+                call_chunk(context, at, first, frames);
             }
-            Happening::Arguments { at, from } if told.is_root(at) => {
-                arguments_chunk(told, at, from, frames);
+            Happening::Arguments { at, from } if context.is_root(at) => {
+                arguments_chunk(context, at, from, frames);
             }
-            Happening::Result(at) if told.is_root(at) => {
-                let message = message_of(told.state, at).unwrap_or_default();
-                messages(told, frames, "tools", message);
+            Happening::Result(at) if context.is_root(at) => {
+                let message = message_of(context.state, at).unwrap_or_default();
+                messages(context, frames, "tools", message);
             }
             Happening::Paused => {
-                told_values(told, frames);
-                end(told, frames);
+                push_values(context, frames);
+                end(context, frames);
             }
-            Happening::Ended => ended(told, frames),
+            Happening::Ended => ended(context, frames),
             _ => {}
         }
     }
 }
 
 /// Written by hand: it is what nearly every event is.
-fn text_chunk(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
-    let (delta, id) = (&text(told.state, at)[from..], item_id(told.state, at.item));
-    frames.push_named(told.state.sequence, "messages", |out| {
+fn text_chunk(context: &EncodeContext<'_>, at: Spot, from: usize, frames: &mut Frames) {
+    let (delta, id) = (&text(context.state, at)[from..], item_id(context.state, at.item));
+    frames.push_named(context.state.sequence, "messages", |out| {
         match at.list {
             List::Blocks => {
                 out.push_str("[{\"content\":");
@@ -73,9 +73,9 @@ fn text_chunk(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
     });
 }
 
-fn arguments_chunk(told: &Telling<'_>, at: ItemAt, from: usize, frames: &mut Frames) {
-    let (delta, id) = (&arguments(told.state, at)[from..], item_id(told.state, at));
-    frames.push_named(told.state.sequence, "messages", |out| {
+fn arguments_chunk(context: &EncodeContext<'_>, at: ItemAt, from: usize, frames: &mut Frames) {
+    let (delta, id) = (&arguments(context.state, at)[from..], item_id(context.state, at));
+    frames.push_named(context.state.sequence, "messages", |out| {
         out.push_str("[{\"content\":\"\",\"id\":");
         write_string(out, &id);
         out.push_str(",\"tool_call_chunks\":[{\"args\":");
@@ -86,14 +86,14 @@ fn arguments_chunk(told: &Telling<'_>, at: ItemAt, from: usize, frames: &mut Fra
     });
 }
 
-fn messages(told: &Telling<'_>, frames: &mut Frames, node: &str, message: Value) {
-    told.push_named(frames, "messages", &json!([message, {"langgraph_node": node}]));
+fn messages(context: &EncodeContext<'_>, frames: &mut Frames, node: &str, message: Value) {
+    context.push_named(frames, "messages", &json!([message, {"langgraph_node": node}]));
 }
 
-fn call_chunk(told: &Telling<'_>, at: ItemAt, chunk: Value, frames: &mut Frames) {
-    let id = item_id(told.state, at);
+fn call_chunk(context: &EncodeContext<'_>, at: ItemAt, chunk: Value, frames: &mut Frames) {
+    let id = item_id(context.state, at);
     let message = json!({"type": "AIMessageChunk", "id": id, "content": "", "tool_call_chunks": [chunk]});
-    messages(told, frames, "agent", message);
+    messages(context, frames, "agent", message);
 }
 
 /// One item as a message of the graph's state.
@@ -118,7 +118,7 @@ fn message_of(state: &State, at: ItemAt) -> Option<Value> {
     }
 }
 
-/// The graph's state: what was said in the turns that the state holds, up to this one, how many came before them, and
+/// The graph's state: the messages of the turns that the state holds, up to this one, how many came before them, and
 /// what the thread waits for.
 pub fn values(state: &State, last: Option<&TurnId>) -> Value {
     let mut messages = Vec::new();
@@ -156,17 +156,17 @@ pub fn interrupts(state: &State) -> Vec<Value> {
     state.actions.iter().filter(|action| action.status == ActionStatus::Pending).map(interrupt).collect()
 }
 
-fn interrupt(action: &Action) -> Value {
+fn interrupt(action: &ActionState) -> Value {
     let value: Value = action.request.to().unwrap_or_default();
     json!({"id": action.action_id.as_str(), "value": value})
 }
 
 /// `{"detail":…}`, as the client looks for it.
-pub fn error_body(failure: &Failure) -> String {
+pub fn error_body(failure: &RequestFailure) -> String {
     json!({"detail": failure.message, "code": failure.code}).to_string()
 }
 
-/// Why a turn that is over has no success to tell: `error` and `message`.
+/// Why a turn ended without success: `error` and `message`.
 pub fn error(state: &State, turn: &TurnId) -> Option<Value> {
     let turn = crate::follow::turn(state, turn)?;
     let is_failure =
@@ -179,22 +179,22 @@ pub fn error(state: &State, turn: &TurnId) -> Option<Value> {
     })
 }
 
-fn told_values(told: &Telling<'_>, frames: &mut Frames) {
-    if turn(told.state, told.turn).is_some() {
-        told.push_named(frames, "values", &values(told.state, Some(told.turn)));
+fn push_values(context: &EncodeContext<'_>, frames: &mut Frames) {
+    if turn(context.state, context.turn).is_some() {
+        context.push_named(frames, "values", &values(context.state, Some(context.turn)));
     }
 }
 
-fn end(told: &Telling<'_>, frames: &mut Frames) {
-    told.push_named(frames, "end", &Value::Null);
+fn end(context: &EncodeContext<'_>, frames: &mut Frames) {
+    context.push_named(frames, "end", &Value::Null);
 }
 
-fn ended(told: &Telling<'_>, frames: &mut Frames) {
-    match error(told.state, told.turn) {
-        Some(error) => told.push_named(frames, "error", &error),
+fn ended(context: &EncodeContext<'_>, frames: &mut Frames) {
+    match error(context.state, context.turn) {
+        Some(error) => context.push_named(frames, "error", &error),
         None => {
-            told_values(told, frames);
-            end(told, frames);
+            push_values(context, frames);
+            end(context, frames);
         }
     }
 }

@@ -6,7 +6,7 @@ pub mod strict;
 use riverrun_event::{Composer, Event, LIME_SCHEMA_VERSION, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::registry::Session;
+use crate::registry::ProjectedSession;
 use crate::{Frames, Projector};
 
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct Native {
 }
 
 impl Native {
-    pub fn new(session: &Session<'_>, at: Sequence) -> Self {
+    pub fn new(session: &ProjectedSession<'_>, at: Sequence) -> Self {
         Self { composer: session.composer(), at }
     }
 }
@@ -49,12 +49,12 @@ pub struct Strict {
 }
 
 impl Strict {
-    pub fn new(session: &Session<'_>, at: Sequence) -> Self {
+    pub fn new(session: &ProjectedSession<'_>, at: Sequence) -> Self {
         Self { composer: session.composer(), write: strict::strict, at }
     }
 
     /// The same for readers of the Lime profile.
-    pub fn lime(session: &Session<'_>, at: Sequence) -> Self {
+    pub fn lime(session: &ProjectedSession<'_>, at: Sequence) -> Self {
         let composer = session.composer().with_schema_version(LIME_SCHEMA_VERSION);
         Self { composer, write: lime::lime, at }
     }

@@ -1,6 +1,6 @@
 //! What a client of a foreign dialect asks for, in words that the runner and the gateway share.
 //!
-//! Each foreign dialect has a `request.rs` that reads its JSON into a [`ModelCall`], or says with a [`Failure`] what
+//! Each foreign dialect has a `request.rs` that reads its JSON into a [`ModelCall`], or says with a [`RequestFailure`] what
 //! is wrong and where. `Dialect::error_body` writes a failure in the dialect's own shape.
 //!
 //! ```text
@@ -29,8 +29,8 @@ pub struct ModelCall {
     pub input: Vec<InputItem>,
     pub instructions: Option<String>,
     /// The functions that the client runs itself.
-    pub tools: Vec<Tool>,
-    pub tool_choice: ToolChoice,
+    pub tools: Vec<RequestedTool>,
+    pub tool_choice: RequestedToolChoice,
     pub parallel_tool_calls: Option<bool>,
     /// The response that this one goes on from (`previous_response_id`).
     pub previous: Option<String>,
@@ -56,7 +56,7 @@ pub struct ModelCall {
     /// The types of tools and choices that are no functions: only a service of the same dialect knows them.
     pub hosted: Vec<String>,
     /// Why nobody but a service of the same dialect can take this call: its content has parts that only that one knows.
-    pub unknown: Vec<Failure>,
+    pub unknown: Vec<RequestFailure>,
     /// Where the request carries keys of other services, which the log must not have.
     pub secrets: Vec<String>,
     /// Members that are not known here, verbatim.
@@ -121,23 +121,23 @@ pub enum InputItem {
 
 /// A message of the list that a chat's client keeps itself, as entries of a history.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Listed {
+pub struct ListedMessage {
     /// The client's id of it, or ours if it came from here.
     pub id: String,
     pub items: Vec<InputItem>,
 }
 
-/// What a function that the client ran came to.
+/// The result of a function that the client ran.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Output {
+pub struct FunctionOutput {
     pub call_id: String,
-    /// What it put out, or why it failed.
+    /// Its output, or why it failed.
     pub result: Result<RawJson, String>,
 }
 
 /// A function that the client runs.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tool {
+pub struct RequestedTool {
     pub name: String,
     pub description: Option<String>,
     /// The JSON Schema of the arguments.
@@ -146,7 +146,7 @@ pub struct Tool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ToolChoice {
+pub enum RequestedToolChoice {
     #[default]
     Auto,
     None,
@@ -159,7 +159,7 @@ pub enum ToolChoice {
 }
 
 impl ModelCall {
-    /// What is new: the parts of the last thing that the user said. Tool results and decisions have none.
+    /// The new input: the parts of the last user message. Tool results and decisions have none.
     pub fn turn_input(&self) -> Input {
         let parts = match self.input.iter().rev().find(|item| matches!(item, InputItem::User { .. })) {
             Some(InputItem::User { parts }) => parts.as_slice(),
@@ -173,21 +173,21 @@ impl ModelCall {
     }
 }
 
-/// Why a request is refused. The dialect gives it its shape.
+/// Why a request is refused. The dialect renders it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Failure {
+pub struct RequestFailure {
     pub status: u16,
     /// A stable name of what is wrong.
     pub code: String,
     pub message: String,
     /// The member that is wrong, as a path: `input[2].content[0].text`.
     pub param: Option<String>,
-    /// When the same request may succeed, where somebody said so.
+    /// When the same request may succeed, if known.
     pub retry_after_seconds: Option<u64>,
 }
 
-impl Failure {
+impl RequestFailure {
     pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { status, code: code.into(), message: message.into(), param: None, retry_after_seconds: None }
     }
@@ -243,14 +243,14 @@ const ROUTING: [&str; 14] = [
 ];
 
 /// Where a request goes, and with which key, is the server's to say: a caller who could would be sent its key.
-pub(crate) fn refuse_routing(extra: &[(String, RawJson)]) -> Result<(), Failure> {
+pub(crate) fn refuse_routing(extra: &[(String, RawJson)]) -> Result<(), RequestFailure> {
     let Some((name, _)) = extra.iter().find(|(name, _)| ROUTING.contains(&name.as_str())) else {
         return Ok(());
     };
     let message = format!(
         "`{name}` is not taken from a request; leave it out, declare the service under [providers] in riverrun.toml, and ask for the model as `PROVIDER/MODEL`"
     );
-    Err(Failure::new(400, "unsupported_parameter", message).param(name.clone()))
+    Err(RequestFailure::new(400, "unsupported_parameter", message).param(name.clone()))
 }
 
 /// Appends `{"dialect":…,"body":{…}}`.

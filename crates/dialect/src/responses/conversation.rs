@@ -1,10 +1,10 @@
 //! Conversations: a session under another name. Its items are what its turns were asked and what they answered.
 
 use riverrun_event::{RawJson, SessionId};
-use riverrun_fold::Turn;
+use riverrun_fold::TurnState;
 use serde::Deserialize;
 
-use super::list::{Listed, asked};
+use super::list::{ListedItem, asked};
 use crate::members::Members;
 
 /// `conv_` and the session.
@@ -30,7 +30,7 @@ pub fn conversation(session: &SessionId, created: u64, metadata: &str) -> String
 }
 
 /// The items of one turn, oldest first. `response` is the turn as a response object.
-pub fn items(turn: &Turn, response: &str) -> Vec<Listed> {
+pub fn items(turn: &TurnState, response: &str) -> Vec<ListedItem> {
     #[derive(Deserialize)]
     struct Response {
         output: Vec<RawJson>,
@@ -42,7 +42,7 @@ pub fn items(turn: &Turn, response: &str) -> Vec<Listed> {
     let output = serde_json::from_str::<Response>(response).map(|response| response.output);
     let answered = output.unwrap_or_default().into_iter().filter_map(|item| {
         let Named { id } = serde_json::from_str(item.get()).ok()?;
-        Some(Listed { id, json: item.get().to_owned() })
+        Some(ListedItem { id, json: item.get().to_owned() })
     });
     asked(turn).into_iter().chain(answered).collect()
 }

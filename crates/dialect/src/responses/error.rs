@@ -3,11 +3,11 @@
 use riverrun_event::ErrorInfo;
 
 use crate::members::Members;
-use crate::request::Failure;
+use crate::request::RequestFailure;
 use crate::turn::Cause;
 
 /// `{"error":{"message","type","param","code"}}`.
-pub fn body(failure: &Failure) -> String {
+pub fn body(failure: &RequestFailure) -> String {
     let mut out = String::new();
     write_error(&mut out, failure);
     out
@@ -15,7 +15,7 @@ pub fn body(failure: &Failure) -> String {
 
 /// The data of `event: error`, for a stream that cannot go on for a reason outside its turn. Cutting the connection
 /// without the last chunk is as good; ending it cleanly is not.
-pub fn event(failure: &Failure, sequence_number: u64) -> String {
+pub fn event(failure: &RequestFailure, sequence_number: u64) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("type", "error");
@@ -30,13 +30,13 @@ pub fn event(failure: &Failure, sequence_number: u64) -> String {
     out
 }
 
-pub(crate) fn write_error(out: &mut String, failure: &Failure) {
+pub(crate) fn write_error(out: &mut String, failure: &RequestFailure) {
     let mut members = Members::open(out);
     members.with("error", |out| write_members(out, failure));
     members.close();
 }
 
-pub(crate) fn write_members(out: &mut String, failure: &Failure) {
+pub(crate) fn write_members(out: &mut String, failure: &RequestFailure) {
     let mut error = Members::open(out);
     error.text("message", &failure.message);
     error.text("type", kind(failure.status));
@@ -60,23 +60,23 @@ fn kind(status: u16) -> &'static str {
 }
 
 /// The failure of a turn, for dialects that answer it with an error. That a model call failed says less than why.
-pub fn failure_of(error: &ErrorInfo) -> Failure {
+pub fn failure_of(error: &ErrorInfo) -> RequestFailure {
     let cause = Cause::of(error);
     let own = error.code.clone().filter(|code| code != "model_failed");
-    let said = error.upstream.as_deref().cloned().unwrap_or_default();
+    let upstream = error.upstream.as_deref().cloned().unwrap_or_default();
     // Anthropic's names of kinds are no codes of OpenAI's.
-    let theirs = said.code.filter(|code| !code.ends_with("_error"));
+    let theirs = upstream.code.filter(|code| !code.ends_with("_error"));
     let code = own.or(theirs).unwrap_or_else(|| cause.code().to_owned());
-    let status = said.status.and_then(|status| u16::try_from(status).ok());
+    let status = upstream.status.and_then(|status| u16::try_from(status).ok());
     let status = status.filter(|status| (400..600).contains(status)).unwrap_or(cause.status());
-    Failure {
-        param: said.param,
-        retry_after_seconds: said.retry_after_ms.map(|millis| millis.div_ceil(1000)),
-        ..Failure::new(status, code, error.message.clone())
+    RequestFailure {
+        param: upstream.param,
+        retry_after_seconds: upstream.retry_after_ms.map(|millis| millis.div_ceil(1000)),
+        ..RequestFailure::new(status, code, error.message.clone())
     }
 }
 
-/// The member `error` of a failed response. Its codes are a closed list; ours stands beside it.
+/// The member `error` of a failed response. Its codes are a closed list; ours is beside it.
 pub(super) fn write_response_error(out: &mut String, error: &ErrorInfo) {
     let mut members = Members::open(out);
     members.text("code", word(Cause::of(error)));

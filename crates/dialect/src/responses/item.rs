@@ -3,9 +3,9 @@
 use riverrun_event::{
     Block, HostedItem, Item, MessageItem, Part, RawJson, TextBlock, ToolCallItem, ToolResultItem,
 };
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 
-use super::told::{Source, Told};
+use super::output_entry::{OutputEntry, Source};
 use super::{action, picture};
 use crate::members::{Members, write_list};
 use crate::turn::{Citation, View, citations, encrypted};
@@ -15,7 +15,7 @@ use crate::turn::{Citation, View, citations, encrypted};
 pub(super) enum Form {
     /// As it begins: nothing in it.
     Begun,
-    /// As it stands, or stood when it was done.
+    /// The current form, or the final one.
     Whole,
     /// Taken back: the same identity, and nothing in it.
     Withdrawn,
@@ -25,9 +25,9 @@ pub(super) enum Form {
 pub(super) const SERVER_LABEL: &str = "riverrun";
 
 /// True if nothing of the item will change any more.
-pub(super) fn is_final(view: &View<'_>, told: &Told) -> bool {
+pub(super) fn is_final(view: &View<'_>, entry: &OutputEntry) -> bool {
     let Some(task) = view.root else { return true };
-    match &told.source {
+    match &entry.source {
         _ if view.ending.is_some() => true,
         Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::Hosted(at) => {
             !task.open.contains(*at)
@@ -39,9 +39,9 @@ pub(super) fn is_final(view: &View<'_>, told: &Told) -> bool {
     }
 }
 
-/// An item as it stands in the output of a response.
-pub(super) fn write_told(out: &mut String, view: &View<'_>, told: &Told) {
-    let is_withdrawn = match &told.source {
+/// An item in the output of a response.
+pub(super) fn write_entry(out: &mut String, view: &View<'_>, entry: &OutputEntry) {
+    let is_withdrawn = match &entry.source {
         Source::Message(at)
         | Source::Reasoning(at)
         | Source::Function(at)
@@ -50,12 +50,12 @@ pub(super) fn write_told(out: &mut String, view: &View<'_>, told: &Told) {
         | Source::Picture { item: at, .. } => view.root.is_some_and(|task| task.retracted.contains(at)),
         Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => false,
     };
-    write(out, view, told, if is_withdrawn { Form::Withdrawn } else { Form::Whole });
+    write(out, view, entry, if is_withdrawn { Form::Withdrawn } else { Form::Whole });
 }
 
-pub(super) fn write(out: &mut String, view: &View<'_>, told: &Told, form: Form) {
+pub(super) fn write(out: &mut String, view: &View<'_>, entry: &OutputEntry, form: Form) {
     let item = |at: &usize| view.root.and_then(|task| task.output.get(*at));
-    match &told.source {
+    match &entry.source {
         Source::Message(at) => {
             if let Some(Item::Message(message)) = item(at) {
                 write_message(out, view, message, form);
@@ -88,8 +88,8 @@ pub(super) fn write(out: &mut String, view: &View<'_>, told: &Told, form: Form) 
 }
 
 /// The id that clients know an item by; None for what is not one item of ours.
-pub(super) fn id_of(view: &View<'_>, told: &Told) -> Option<String> {
-    let at = match &told.source {
+pub(super) fn id_of(view: &View<'_>, entry: &OutputEntry) -> Option<String> {
+    let at = match &entry.source {
         Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::ServerCall(at) => at,
         Source::Hosted(_)
         | Source::Picture { .. }
@@ -99,7 +99,7 @@ pub(super) fn id_of(view: &View<'_>, told: &Told) -> Option<String> {
     view.root?.output.get(*at)?.id().map(|id| id.into_owned())
 }
 
-/// As the service told it. What was cut or taken back is what it began as, and says so.
+/// As the service sent it. A cut or retracted item keeps its initial form and is marked.
 fn write_hosted(out: &mut String, hosted: &HostedItem, form: Form) {
     let begun = || hosted.word(0).and_then(|(_, begun, _)| RawJson::parse(begun).ok());
     let is_cut = form == Form::Withdrawn || hosted.status.as_deref() == Some("incomplete");
@@ -113,7 +113,7 @@ fn write_hosted(out: &mut String, hosted: &HostedItem, form: Form) {
         Ok(known) if is_cut && form != Form::Begun => {
             let mut members = Members::open(out);
             let others = known.iter().filter(|(name, _)| *name != "status");
-            others.for_each(|(name, value)| members.told(name, value.get()));
+            others.for_each(|(name, value)| members.raw_with_name(name, value.get()));
             members.text("status", "incomplete");
             members.close();
         }
@@ -121,8 +121,8 @@ fn write_hosted(out: &mut String, hosted: &HostedItem, form: Form) {
     }
 }
 
-fn status(told: Option<&str>, form: Form) -> &'static str {
-    match (form, told) {
+fn status(status: Option<&str>, form: Form) -> &'static str {
+    match (form, status) {
         (Form::Begun, _) => "in_progress",
         (Form::Withdrawn, _) => "incomplete",
         (Form::Whole, Some("completed")) => "completed",
@@ -147,7 +147,7 @@ fn write_message(out: &mut String, view: &View<'_>, message: &MessageItem, form:
     members.close();
 }
 
-/// A text part as it stands, or with nothing in it as it begins.
+/// The current text part, or an empty one at its start.
 pub(super) fn write_text_part(out: &mut String, view: &View<'_>, block: &TextBlock, form: Form) {
     let is_whole = form == Form::Whole;
     let text = if is_whole { block.text.as_str() } else { "" };
@@ -284,7 +284,7 @@ fn write_tool_error(out: &mut String, text: &str) {
     members.close();
 }
 
-/// How the call that the server ran stands.
+/// The status of a call that the server ran.
 pub(super) fn call_status(view: &View<'_>, at: usize) -> &'static str {
     let Some(task) = view.root else { return "incomplete" };
     if task.retracted.contains(&at) {
@@ -300,7 +300,7 @@ pub(super) fn call_status(view: &View<'_>, at: usize) -> &'static str {
 }
 
 /// The result that answers the call at this position, and whether it is open.
-fn result_of(task: &Task, call: usize) -> Option<(&ToolResultItem, bool)> {
+fn result_of(task: &TaskState, call: usize) -> Option<(&ToolResultItem, bool)> {
     let Some(Item::ToolCall(call)) = task.output.get(call) else { return None };
     let found = task.output.iter().enumerate().rev().find_map(|(at, item)| match item {
         Item::ToolResult(result) if result.call_id == call.call_id => Some((result, at)),

@@ -1,19 +1,19 @@
 //! `GET /v1/responses/{id}/input_items`.
 
 use riverrun_event::{Block, Input, Item, Part};
-use riverrun_fold::Turn;
+use riverrun_fold::TurnState;
 
 use super::item::write_plain;
 use crate::members::{Members, write_list};
-use crate::request::Failure;
+use crate::request::RequestFailure;
 use crate::turn::encrypted;
 
-/// Which part of a list is asked for.
+/// The requested page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct ItemPageQuery {
     pub limit: usize,
     pub order: Order,
-    /// The item that the page comes behind.
+    /// The page starts after this item.
     pub after: Option<String>,
 }
 
@@ -24,20 +24,20 @@ pub enum Order {
     NewestFirst,
 }
 
-impl Page {
+impl ItemPageQuery {
     /// As many as the API gives to a client that names no number, and as many as it gives at most.
     pub const DEFAULT: usize = 20;
     pub const MOST: usize = 100;
 }
 
-impl Default for Page {
+impl Default for ItemPageQuery {
     fn default() -> Self {
         Self { limit: Self::DEFAULT, order: Order::default(), after: None }
     }
 }
 
 /// What the turn was asked: the history that the client sent, and its last message.
-pub fn input_items(turn: &Turn, page: &Page) -> Result<String, Failure> {
+pub fn input_items(turn: &TurnState, page: &ItemPageQuery) -> Result<String, RequestFailure> {
     let mut items = asked(turn);
     if page.order == Order::NewestFirst {
         items.reverse();
@@ -49,20 +49,20 @@ pub fn input_items(turn: &Turn, page: &Page) -> Result<String, Failure> {
             at.ok_or_else(|| unknown(after))? + 1
         }
     };
-    let rest = &items[from..];
-    let shown = &rest[..rest.len().min(page.limit)];
-    Ok(list(shown, shown.len() < rest.len()))
+    let remaining = &items[from..];
+    let shown = &remaining[..remaining.len().min(page.limit)];
+    Ok(list(shown, shown.len() < remaining.len()))
 }
 
 /// An item of a list: its id and its JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedItem {
     pub id: String,
     pub json: String,
 }
 
 /// A page of items.
-pub fn list(shown: &[Listed], has_more: bool) -> String {
+pub fn list(shown: &[ListedItem], has_more: bool) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("object", "list");
@@ -79,21 +79,21 @@ pub fn list(shown: &[Listed], has_more: bool) -> String {
 }
 
 /// What a turn was asked, oldest first.
-pub(super) fn asked(turn: &Turn) -> Vec<Listed> {
+pub(super) fn asked(turn: &TurnState) -> Vec<ListedItem> {
     let past = turn.history.iter().map(|item| Entry::past(turn, item));
     let entries = past.chain(turn.input.as_ref().map(|input| Entry::asked(turn, input)));
     let listed = |entry: Entry<'_>| {
         let mut json = String::new();
         entry.write(&mut json);
-        Listed { id: entry.id, json }
+        ListedItem { id: entry.id, json }
     };
     entries.map(listed).collect()
 }
 
-fn unknown(after: &str) -> Failure {
+fn unknown(after: &str) -> RequestFailure {
     let shown: String = after.chars().take(80).filter(|c| !c.is_control()).collect();
     let message = format!("`after` is '{shown}', which is no input item of this response");
-    Failure::new(400, "invalid_value", message).param("after")
+    RequestFailure::new(400, "invalid_value", message).param("after")
 }
 
 struct Entry<'a> {
@@ -107,20 +107,20 @@ enum What<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn asked(turn: &Turn, input: &'a Input) -> Self {
+    fn asked(turn: &TurnState, input: &'a Input) -> Self {
         Self { id: format!("msg_in_{}", turn.turn_id), what: What::Asked(input) }
     }
 
     /// The items of a history are named by their place, so their names say it in every response.
-    fn past(turn: &Turn, item: &'a Item) -> Self {
+    fn past(turn: &TurnState, item: &'a Item) -> Self {
         let prefix = match item {
             Item::Reasoning(_) => "rs",
             Item::ToolCall(_) => "fc",
             Item::ToolResult(_) => "fco",
             Item::Message(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => "msg",
         };
-        let place = item.id().unwrap_or_default();
-        Self { id: format!("{prefix}_in_{}_{place}", turn.turn_id), what: What::Past(item) }
+        let item_id = item.id().unwrap_or_default();
+        Self { id: format!("{prefix}_in_{}_{item_id}", turn.turn_id), what: What::Past(item) }
     }
 
     fn write(&self, out: &mut String) {
@@ -176,7 +176,7 @@ impl<'a> Entry<'a> {
     }
 
     fn message(&self, out: &mut String, role: &str, parts: &[Part]) {
-        let write = if role == "assistant" { write_said } else { write_part };
+        let write = if role == "assistant" { write_output_text } else { write_part };
         let mut members = self.open(out, "message");
         members.text("role", role);
         members.text("status", "completed");
@@ -185,7 +185,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn write_said(out: &mut String, part: &Part) {
+fn write_output_text(out: &mut String, part: &Part) {
     let mut members = Members::open(out);
     members.text("type", "output_text");
     members.text("text", part.text().unwrap_or_default());
@@ -213,7 +213,7 @@ fn write_part(out: &mut String, part: &Part) {
             members.maybe_text("file_data", file.data.as_deref());
             members.close();
         }
-        // As the service that knows it was told.
+        // As the service sent it.
         Block::Other(part) => out.push_str(part.raw.get()),
         part => write_plain(out, "input_text", part.text().unwrap_or_default()),
     }

@@ -12,27 +12,27 @@ mod item;
 mod list;
 pub mod models;
 mod object;
+mod output_entry;
 mod part;
 mod picture;
 pub mod request;
-mod told;
 
 use riverrun_event::{RawJson, TurnId};
 use riverrun_fold::{State, Status};
 use serde::Deserialize;
 
 use crate::members::Members;
-use crate::turn::{Ending, Stop, Teller, TurnProjector, View};
-use crate::{Answer, Frames, Options};
-pub use list::{Listed, Order, Page, input_items, list};
+use crate::turn::{EncodeTurn, Stop, TurnEnding, TurnProjector, View};
+use crate::{Frames, ReaderOptions, WholeAnswer};
+pub use list::{ItemPageQuery, ListedItem, Order, input_items, list};
 use object::write_response;
-use told::Told;
+use output_entry::OutputEntry;
 
-pub type Responses = TurnProjector<Telling>;
+pub type Responses = TurnProjector<ResponsesEncoder>;
 
-/// A projector that goes on where `state` stands. To number frames as everyone else does, begin before the turn.
-pub fn projector(state: State, options: Options) -> Responses {
-    TurnProjector::with(state, options, Telling::default())
+/// A projector that continues from `state`. To number frames as everyone else does, begin before the turn.
+pub fn projector(state: State, options: ReaderOptions) -> Responses {
+    TurnProjector::with(state, options, ResponsesEncoder::default())
 }
 
 /// `resp_` and the turn.
@@ -52,15 +52,15 @@ pub fn sequence_number(frame_json: &str) -> Option<u64> {
     number.parse().ok()
 }
 
-/// What was told so far.
+/// What was emitted so far.
 #[derive(Debug, Clone, Default)]
-pub struct Telling {
+pub struct ResponsesEncoder {
     has_begun: bool,
     is_in_progress: bool,
     /// The number of the next frame.
     next: u64,
     /// The output items, in the order of their `output_index`.
-    told: Vec<Told>,
+    entries: Vec<OutputEntry>,
 }
 
 /// The name of a frame.
@@ -90,11 +90,11 @@ impl Out<'_> {
     }
 
     /// A frame of the service's, without its numbers.
-    fn push_told(&mut self, frame: &str, output_index: usize) {
+    fn push_service_frame(&mut self, frame: &str, output_index: usize) {
         let name = RawJson::parse(frame).ok().and_then(|raw| raw.to::<Named>().ok());
         let (Some(Named { name }), Some(stem)) = (name, frame.strip_suffix('}')) else { return };
         let next = *self.next;
-        self.frames.push_named(self.view.at, &name, |out| {
+        self.frames.push_with_name(self.view.at, &name, |out| {
             out.push_str(stem);
             out.push_str(&format!(",\"output_index\":{output_index},\"sequence_number\":{next}}}"));
         });
@@ -102,20 +102,20 @@ impl Out<'_> {
     }
 
     /// A word of the service's that is not known here, with our numbers and our names of items.
-    fn vendor(&mut self, told: &[Told]) {
+    fn vendor(&mut self, entries: &[OutputEntry]) {
         let Some((name, members)) = self.view.vendor.and_then(|vendor| vendor.frame()) else { return };
         if !name.starts_with("response.") {
             return;
         }
-        let place = members.get("output_index").and_then(|place| place.to::<usize>().ok());
-        let item = place.and_then(|place| item::id_of(self.view, told.get(place)?));
+        let index = members.get("output_index").and_then(|index| index.to::<usize>().ok());
+        let item = index.and_then(|index| item::id_of(self.view, entries.get(index)?));
         let next = *self.next;
-        self.frames.push_named(self.view.at, &name, |out| {
+        self.frames.push_with_name(self.view.at, &name, |out| {
             let mut frame = Members::open(out);
             for (name, value) in members.iter().filter(|(name, _)| *name != "sequence_number") {
                 match (name.as_str(), &item) {
                     ("item_id", Some(id)) => frame.text("item_id", id),
-                    _ => frame.told(name, value.get()),
+                    _ => frame.raw_with_name(name, value.get()),
                 }
             }
             frame.number("sequence_number", next);
@@ -124,17 +124,17 @@ impl Out<'_> {
         *self.next += 1;
     }
 
-    fn lifecycle(&mut self, name: &'static str, status: &str, told: &[Told]) {
+    fn lifecycle(&mut self, name: &'static str, status: &str, entries: &[OutputEntry]) {
         let view = self.view;
         self.push(name, |members| {
-            members.with("response", |out| write_response(out, view, status, told));
+            members.with("response", |out| write_response(out, view, status, entries));
         });
     }
 }
 
-impl Teller for Telling {
-    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
-        let Self { has_begun, is_in_progress, next, told } = self;
+impl EncodeTurn for ResponsesEncoder {
+    fn encode(&mut self, view: &View<'_>, frames: &mut Frames) {
+        let Self { has_begun, is_in_progress, next, entries } = self;
         let mut out = Out { frames, view, next };
         if !std::mem::replace(has_begun, true) {
             let is_queued = view.was_queued || view.facts.is_set("background");
@@ -147,30 +147,30 @@ impl Teller for Telling {
             *is_in_progress = true;
             out.lifecycle("response.in_progress", "in_progress", &[]);
         }
-        told::tell_items(told, view, &mut out);
-        action::tell_actions(told, view, &mut out);
-        out.vendor(told);
+        output_entry::emit_items(entries, view, &mut out);
+        action::emit_actions(entries, view, &mut out);
+        out.vendor(entries);
         if let Some(ending) = &view.ending {
-            told::close_all(told, view, &mut out);
+            output_entry::close_all(entries, view, &mut out);
             let status = object::status(view);
-            out.lifecycle(terminal(ending), status, told);
+            out.lifecycle(terminal(ending), status, entries);
         }
     }
 
-    /// The items keep the places that they were told at.
+    /// The items keep the positions at which they were emitted.
     fn fresh(&self) -> Self {
-        let told = self.told.iter().map(Told::untold).collect();
-        Self { told, ..Self::default() }
+        let entries = self.entries.iter().map(OutputEntry::unsent).collect();
+        Self { entries, ..Self::default() }
     }
 
-    fn number_up_to(&mut self, told: &Self, count: usize) {
-        self.next = told.next.saturating_sub(count as u64);
+    fn number_up_to(&mut self, entries: &Self, count: usize) {
+        self.next = entries.next.saturating_sub(count as u64);
     }
 
-    fn answer(&self, view: &View<'_>) -> Answer {
+    fn answer(&self, view: &View<'_>) -> WholeAnswer {
         let mut out = String::new();
-        write_response(&mut out, view, object::status(view), &self.told);
-        if view.ending.is_some() { Answer::Whole(out) } else { Answer::Open(out) }
+        write_response(&mut out, view, object::status(view), &self.entries);
+        if view.ending.is_some() { WholeAnswer::Whole(out) } else { WholeAnswer::Open(out) }
     }
 }
 
@@ -182,10 +182,12 @@ fn has_started(view: &View<'_>) -> bool {
 }
 
 /// There is no `response.cancelled`: `response.incomplete` with the status `cancelled` is what clients take best.
-fn terminal(ending: &Ending) -> &'static str {
+fn terminal(ending: &TurnEnding) -> &'static str {
     match ending {
-        Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause) => "response.completed",
-        Ending::Completed(Stop::Length | Stop::Filter) | Ending::Cancelled => "response.incomplete",
-        Ending::Failed { .. } => "response.failed",
+        TurnEnding::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause) => {
+            "response.completed"
+        }
+        TurnEnding::Completed(Stop::Length | Stop::Filter) | TurnEnding::Cancelled => "response.incomplete",
+        TurnEnding::Failed { .. } => "response.failed",
     }
 }

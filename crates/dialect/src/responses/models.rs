@@ -2,9 +2,9 @@
 
 use crate::members::{Members, write_list};
 
-/// A model that can be asked for.
+/// A model that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Model<'a> {
+pub struct OpenAiModel<'a> {
     /// `agent/NAME`, `PROVIDER/MODEL` or `scripted/SCENARIO`.
     pub id: &'a str,
     /// Seconds since 1970.
@@ -13,7 +13,7 @@ pub struct Model<'a> {
 }
 
 /// The list of models.
-pub fn models(models: &[Model<'_>]) -> String {
+pub fn models(models: &[OpenAiModel<'_>]) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("object", "list");
@@ -30,13 +30,13 @@ pub fn models(models: &[Model<'_>]) -> String {
 }
 
 /// One model, for `GET /v1/models/{id}`.
-pub fn model(model: &Model<'_>) -> String {
+pub fn model(model: &OpenAiModel<'_>) -> String {
     let mut out = String::new();
     write_model(&mut out, model);
     out
 }
 
-fn write_model(out: &mut String, model: &Model<'_>) {
+fn write_model(out: &mut String, model: &OpenAiModel<'_>) {
     let mut members = Members::open(out);
     members.text("id", model.id);
     members.text("object", "model");

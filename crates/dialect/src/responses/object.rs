@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use riverrun_event::{RawJson, Usage};
 
 use super::error::write_response_error;
-use super::item::write_told;
+use super::item::write_entry;
+use super::output_entry::OutputEntry;
 use super::response_id;
-use super::told::Told;
 use crate::members::{List, Members};
-use crate::turn::{Ending, Stop, View, seconds};
+use crate::turn::{Stop, TurnEnding, View, seconds};
 
 /// Members of the request that the response echoes besides those of every response.
 const ECHOED: [&str; 17] = [
@@ -38,10 +38,10 @@ const WRITTEN: [&str; 6] =
 
 pub(super) fn status(view: &View<'_>) -> &'static str {
     match &view.ending {
-        Some(Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)) => "completed",
-        Some(Ending::Completed(Stop::Length | Stop::Filter)) => "incomplete",
-        Some(Ending::Failed { .. }) => "failed",
-        Some(Ending::Cancelled) => "cancelled",
+        Some(TurnEnding::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)) => "completed",
+        Some(TurnEnding::Completed(Stop::Length | Stop::Filter)) => "incomplete",
+        Some(TurnEnding::Failed { .. }) => "failed",
+        Some(TurnEnding::Cancelled) => "cancelled",
         None if super::has_started(view) => "in_progress",
         None => "queued",
     }
@@ -49,10 +49,10 @@ pub(super) fn status(view: &View<'_>) -> &'static str {
 
 /// Members stand in the order in which clients are used to see them; what is unknown is `null` where the protocol
 /// demands the member.
-pub(super) fn write_response(out: &mut String, view: &View<'_>, status: &str, told: &[Told]) {
-    let mut service = view.said("responses");
+pub(super) fn write_response(out: &mut String, view: &View<'_>, status: &str, entries: &[OutputEntry]) {
+    let mut service = view.service_members("responses");
     let usage = service.remove("usage");
-    let said = Said { view, service };
+    let members_of_service = ServiceMembers { view, service };
     let mut members = Members::open(out);
     members.text("id", &response_id(&view.turn.turn_id));
     members.text("object", "response");
@@ -61,47 +61,47 @@ pub(super) fn write_response(out: &mut String, view: &View<'_>, status: &str, to
     members.text("model", &view.model());
     members.with("output", |out| {
         let mut list = List::open(out);
-        told.iter().for_each(|told| write_told(list.entry(), view, told));
+        entries.iter().for_each(|entries| write_entry(list.entry(), view, entries));
         list.close();
     });
-    members.raw("parallel_tool_calls", said.get("parallel_tool_calls").unwrap_or("true"));
-    members.raw("tool_choice", said.get("tool_choice").unwrap_or("\"auto\""));
-    members.raw("tools", said.get("tools").unwrap_or("[]"));
+    members.raw("parallel_tool_calls", members_of_service.get("parallel_tool_calls").unwrap_or("true"));
+    members.raw("tool_choice", members_of_service.get("tool_choice").unwrap_or("\"auto\""));
+    members.raw("tools", members_of_service.get("tools").unwrap_or("[]"));
     match &view.ending {
-        Some(Ending::Failed { error }) => members.with("error", |out| write_response_error(out, error)),
-        Some(Ending::Completed(_) | Ending::Cancelled) | None => members.raw("error", "null"),
+        Some(TurnEnding::Failed { error }) => members.with("error", |out| write_response_error(out, error)),
+        Some(TurnEnding::Completed(_) | TurnEnding::Cancelled) | None => members.raw("error", "null"),
     }
     members.raw("incomplete_details", incomplete(view));
-    members.raw("instructions", said.get("instructions").unwrap_or("null"));
-    members.raw("metadata", said.get("metadata").unwrap_or("{}"));
-    members.raw("background", said.get("background").unwrap_or("false"));
+    members.raw("instructions", members_of_service.get("instructions").unwrap_or("null"));
+    members.raw("metadata", members_of_service.get("metadata").unwrap_or("{}"));
+    members.raw("background", members_of_service.get("background").unwrap_or("false"));
     match (view.ending.as_ref(), usage) {
-        (Some(_), Some(told)) => members.raw("usage", told.get()),
+        (Some(_), Some(entries)) => members.raw("usage", entries.get()),
         (Some(_), None) => members.with("usage", |out| write_usage(out, &view.turn.usage)),
         (None, _) => members.raw("usage", "null"),
     }
     for name in ECHOED {
-        if let Some(value) = said.get(name) {
+        if let Some(value) = members_of_service.get(name) {
             members.raw(name, value);
         }
     }
-    for (name, value) in said.service.iter().filter(|(name, _)| !is_written(name)) {
-        members.told(name, value.get());
+    for (name, value) in members_of_service.service.iter().filter(|(name, _)| !is_written(name)) {
+        members.raw_with_name(name, value.get());
     }
     members.maybe_text("riverrun_model", view.service_model());
-    if let (Some(Ending::Completed(_)), Some(ended)) = (&view.ending, view.turn.ended_at) {
+    if let (Some(TurnEnding::Completed(_)), Some(ended)) = (&view.ending, view.turn.ended_at) {
         members.number("completed_at", seconds(ended));
     }
     members.close();
 }
 
 /// What the service says of its answer, else what the client asked for.
-struct Said<'a> {
+struct ServiceMembers<'a> {
     view: &'a View<'a>,
     service: BTreeMap<String, RawJson>,
 }
 
-impl Said<'_> {
+impl ServiceMembers<'_> {
     fn get(&self, name: &str) -> Option<&str> {
         self.service.get(name).or_else(|| self.view.facts.get(name)).map(RawJson::get)
     }
@@ -113,12 +113,12 @@ fn is_written(name: &str) -> bool {
 
 fn incomplete(view: &View<'_>) -> &'static str {
     match view.ending {
-        Some(Ending::Completed(Stop::Length)) => "{\"reason\":\"max_output_tokens\"}",
-        Some(Ending::Completed(Stop::Filter)) => "{\"reason\":\"content_filter\"}",
+        Some(TurnEnding::Completed(Stop::Length)) => "{\"reason\":\"max_output_tokens\"}",
+        Some(TurnEnding::Completed(Stop::Filter)) => "{\"reason\":\"content_filter\"}",
         Some(
-            Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)
-            | Ending::Failed { .. }
-            | Ending::Cancelled,
+            TurnEnding::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)
+            | TurnEnding::Failed { .. }
+            | TurnEnding::Cancelled,
         )
         | None => "null",
     }

@@ -1,14 +1,14 @@
 //! The parts of messages and reasoning: added, grown, done, in the order that clients insist on.
 
 use riverrun_event::{Block, MessageItem, ReasoningItem, TextBlock};
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 
 use super::Out;
 use super::item::{self, Form};
 use crate::members::Members;
 use crate::turn::{Citation, Progress, View, citations};
 
-/// What was told of a part.
+/// What was emitted of a part.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Part {
     /// The block's position in the item.
@@ -17,38 +17,38 @@ pub(super) struct Part {
     /// Annotations of the block that were looked at, and those of them that were told.
     seen: usize,
     annotations: u64,
-    /// Odds of tokens that were told.
+    /// Token log probabilities that were emitted.
     odds: usize,
     is_added: bool,
     is_done: bool,
     is_stale: bool,
 }
 
-/// Where an item stands: its `output_index`, its position in the task's output, its id.
-pub(super) struct Place<'a> {
+/// An item's position: its `output_index`, its position in the task's output, its id.
+pub(super) struct ItemPosition<'a> {
     pub index: usize,
     pub position: usize,
     pub id: &'a str,
 }
 
-impl Place<'_> {
+impl ItemPosition<'_> {
     fn write(&self, members: &mut Members<'_>, part_name: &str, part: usize) {
         members.text("item_id", self.id);
         members.number("output_index", self.index as u64);
         members.number(part_name, part as u64);
     }
 
-    fn is_done(&self, task: &Task, part: usize) -> bool {
+    fn is_done(&self, task: &TaskState, part: usize) -> bool {
         task.open.get(self.position).is_none_or(|open| open.done.contains(&part))
     }
 }
 
-pub(super) fn tell_blocks(
+pub(super) fn emit_blocks(
     parts: &mut Vec<Part>,
     view: &View<'_>,
-    task: &Task,
+    task: &TaskState,
     message: &MessageItem,
-    place: &Place<'_>,
+    position: &ItemPosition<'_>,
     is_final: bool,
     out: &mut Out<'_>,
 ) {
@@ -62,18 +62,18 @@ pub(super) fn tell_blocks(
         });
         let Block::Text(text) = content else { continue };
         let part = &mut parts[index];
-        part.is_stale |= view.replaced.contains(&(place.position, block));
-        let is_done = is_final || place.is_done(task, block);
-        tell_text(part, index, view, text, place, is_done, out);
+        part.is_stale |= view.replaced.contains(&(position.position, block));
+        let is_done = is_final || position.is_done(task, block);
+        emit_text(part, index, view, text, position, is_done, out);
     }
 }
 
-fn tell_text(
+fn emit_text(
     part: &mut Part,
     index: usize,
     view: &View<'_>,
     block: &TextBlock,
-    place: &Place<'_>,
+    position: &ItemPosition<'_>,
     is_done: bool,
     out: &mut Out<'_>,
 ) {
@@ -82,11 +82,11 @@ fn tell_text(
     }
     if !std::mem::replace(&mut part.is_added, true) {
         out.push("response.content_part.added", |members| {
-            place.write(members, "content_index", index);
+            position.write(members, "content_index", index);
             members.with("part", |out| item::write_text_part(out, view, block, Form::Begun));
         });
     }
-    // A text that was replaced is told by its `done` alone.
+    // A text that was replaced has only its `done` frame.
     let is_replaced = part.is_stale || (is_done && !part.progress.is_beginning_of(&block.text));
     let news = if is_replaced { "" } else { part.progress.news(&block.text) };
     let all_odds = block.logprobs.as_deref().unwrap_or_default();
@@ -96,19 +96,19 @@ fn tell_text(
     if !news.is_empty() || !odds.is_empty() {
         let name = if is_refusal { "response.refusal.delta" } else { "response.output_text.delta" };
         out.push(name, |members| {
-            place.write(members, "content_index", index);
+            position.write(members, "content_index", index);
             members.text("delta", news);
             if !is_refusal {
                 members.with("logprobs", |out| item::write_odds(out, odds));
             }
         });
     }
-    tell_annotations(part, index, view, block, place, out);
+    emit_annotations(part, index, view, block, position, out);
     if is_done {
         part.is_done = true;
         let name = if is_refusal { "response.refusal.done" } else { "response.output_text.done" };
         out.push(name, |members| {
-            place.write(members, "content_index", index);
+            position.write(members, "content_index", index);
             if is_refusal {
                 return members.text("refusal", &block.text);
             }
@@ -116,18 +116,18 @@ fn tell_text(
             members.with("logprobs", |out| item::write_odds(out, all_odds));
         });
         out.push("response.content_part.done", |members| {
-            place.write(members, "content_index", index);
+            position.write(members, "content_index", index);
             members.with("part", |out| item::write_text_part(out, view, block, Form::Whole));
         });
     }
 }
 
-fn tell_annotations(
+fn emit_annotations(
     part: &mut Part,
     index: usize,
     view: &View<'_>,
     block: &TextBlock,
-    place: &Place<'_>,
+    position: &ItemPosition<'_>,
     out: &mut Out<'_>,
 ) {
     if block.annotations.as_ref().map_or(0, Vec::len) <= part.seen {
@@ -137,7 +137,7 @@ fn tell_annotations(
     for citation in &all[part.seen..] {
         let Some(annotation) = item::annotation(citation) else { continue };
         out.push("response.output_text.annotation.added", |members| {
-            place.write(members, "content_index", index);
+            position.write(members, "content_index", index);
             members.number("annotation_index", part.annotations);
             members.raw("annotation", &annotation);
         });
@@ -175,23 +175,23 @@ const RAW: Words = Words {
 };
 
 /// The summary, and the reasoning itself where the provider shows it. Sealed parts are members of the item.
-pub(super) fn tell_reasoning(
+pub(super) fn emit_reasoning(
     summary: &mut Vec<Part>,
     raw: &mut Vec<Part>,
-    task: &Task,
+    task: &TaskState,
     reasoning: &ReasoningItem,
-    place: &Place<'_>,
+    position: &ItemPosition<'_>,
     is_final: bool,
     out: &mut Out<'_>,
 ) {
     let parts = reasoning.summary.iter().flatten().map(|part| part.text().unwrap_or_default());
     for (index, text) in parts.enumerate() {
-        let is_done = is_final || place.is_done(task, index);
-        tell_plain(part_at(summary, index), index, text, place, &SUMMARY, is_done, out);
+        let is_done = is_final || position.is_done(task, index);
+        emit_plain(part_at(summary, index), index, text, position, &SUMMARY, is_done, out);
     }
     let texts = reasoning.content.iter().flatten().filter_map(|part| part.text());
     for (index, text) in texts.enumerate() {
-        tell_plain(part_at(raw, index), index, text, place, &RAW, is_final, out);
+        emit_plain(part_at(raw, index), index, text, position, &RAW, is_final, out);
     }
 }
 
@@ -202,11 +202,11 @@ fn part_at(parts: &mut Vec<Part>, index: usize) -> &mut Part {
     &mut parts[index]
 }
 
-fn tell_plain(
+fn emit_plain(
     part: &mut Part,
     index: usize,
     text: &str,
-    place: &Place<'_>,
+    position: &ItemPosition<'_>,
     words: &Words,
     is_done: bool,
     out: &mut Out<'_>,
@@ -216,7 +216,7 @@ fn tell_plain(
     }
     if !std::mem::replace(&mut part.is_added, true) {
         out.push(words.added, |members| {
-            place.write(members, words.index, index);
+            position.write(members, words.index, index);
             members.with("part", |out| item::write_plain(out, words.kind, ""));
         });
     }
@@ -224,18 +224,18 @@ fn tell_plain(
     let news = if is_replaced { "" } else { part.progress.news(text) };
     if !news.is_empty() {
         out.push(words.delta, |members| {
-            place.write(members, words.index, index);
+            position.write(members, words.index, index);
             members.text("delta", news);
         });
     }
     if is_done {
         part.is_done = true;
         out.push(words.text_done, |members| {
-            place.write(members, words.index, index);
+            position.write(members, words.index, index);
             members.text("text", text);
         });
         out.push(words.done, |members| {
-            place.write(members, words.index, index);
+            position.write(members, words.index, index);
             members.with("part", |out| item::write_plain(out, words.kind, text));
         });
     }

@@ -1,20 +1,20 @@
 //! Pictures in a message: each is an `image_generation_call` of its own, because a message holds texts here.
 
 use riverrun_event::{Block, Item};
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 
 use super::Out;
-use super::action::tell_once;
+use super::action::emit_once;
 use super::item::Form;
-use super::told::{Source, Told};
+use super::output_entry::{OutputEntry, Source};
 use crate::members::Members;
 use crate::turn::{View, is_assistant};
 
-/// Tells the pictures of the message at this position that are final and were not told.
-pub(super) fn tell_pictures(
-    told: &mut Vec<Told>,
+/// Emits the final pictures of the message at this position that were not emitted yet.
+pub(super) fn emit_pictures(
+    entries: &mut Vec<OutputEntry>,
     view: &View<'_>,
-    task: &Task,
+    task: &TaskState,
     at: usize,
     out: &mut Out<'_>,
 ) {
@@ -25,7 +25,7 @@ pub(super) fn tell_pictures(
     let is_done = |block| task.open.get(at).is_none_or(|open| open.done.contains(&block));
     for (block, content) in message.block_list.iter().flatten().enumerate() {
         if matches!(content, Block::Image(_)) && (view.ending.is_some() || is_done(block)) {
-            tell_once(told, Source::Picture { item: at, block }, view, out);
+            emit_once(entries, Source::Picture { item: at, block }, view, out);
         }
     }
 }

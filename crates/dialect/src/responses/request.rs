@@ -3,14 +3,16 @@
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{
+    ABOUT_THE_ANSWER, InputItem, ModelCall, RequestFailure, RequestedTool, RequestedToolChoice,
+};
 use crate::request::{member, raw_inside, refuse_routing, request_member, text_inside};
 
 /// Tools that are not functions may carry keys of other services; the log must not.
 const SECRETS: [&str; 2] = ["authorization", "headers"];
 
 /// Reads the body, or says what is wrong and where.
-pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+pub fn decode(body: &[u8]) -> Result<ModelCall, RequestFailure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let conversation = conversation(&mut object)?;
@@ -37,37 +39,37 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         request,
         ..ModelCall::default()
     };
-    let extra = object.rest();
+    let extra = object.into_unread();
     refuse_routing(&extra)?;
     let reasoning_effort = text_inside(member(&extra, "reasoning"), &["effort"]);
     let output_schema = raw_inside(member(&extra, "text"), &["format", "schema"]);
     Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, unknown, verbatim, extra, ..call })
 }
 
-/// What a conversation is given beside its responses: items, and what is said about it.
+/// The input of a conversation beside its responses: items and metadata.
 #[derive(Debug, Default, PartialEq)]
-pub struct Given {
+pub struct ConversationInput {
     pub items: Vec<InputItem>,
     pub metadata: Option<RawJson>,
 }
 
 /// Reads the body of `/v1/conversations` and of what is below it.
-pub fn decode_given(body: &[u8]) -> Result<Given, Failure> {
+pub fn decode_given(body: &[u8]) -> Result<ConversationInput, RequestFailure> {
     const MOST: usize = 20;
     let text = checked(if body.is_empty() { b"{}" } else { body })?;
     let mut object = Object::body(&text)?;
     let list = object.list("items")?;
     if list.len() > MOST {
         let message = format!("`items` has {} entries; give at most {MOST} at a time", list.len());
-        return Err(Failure::new(400, "array_above_max_length", message).param("items"));
+        return Err(RequestFailure::new(400, "array_above_max_length", message).param("items"));
     }
-    let items = list.iter().map(kept_item).collect::<Result<_, _>>()?;
+    let items = list.iter().map(stored_item).collect::<Result<_, _>>()?;
     let metadata = object.take("metadata").map(|at| Object::of(&at).map(|_| at.json())).transpose()?;
-    Ok(Given { items, metadata })
+    Ok(ConversationInput { items, metadata })
 }
 
 /// An item that a conversation can keep. What is none of them would be lost, which is worse than a refusal.
-fn kept_item(at: &At<'_>) -> Result<InputItem, Failure> {
+fn stored_item(at: &At<'_>) -> Result<InputItem, RequestFailure> {
     let mut unknown = Vec::new();
     let item = item(at, &mut unknown)?;
     if let Some(failure) = unknown.pop() {
@@ -79,7 +81,7 @@ fn kept_item(at: &At<'_>) -> Result<InputItem, Failure> {
                 "`{}`: a conversation keeps no instructions; send `instructions` with each response",
                 at.path
             );
-            Err(Failure::new(400, "unsupported_value", message).param(at.path.clone()))
+            Err(RequestFailure::new(400, "unsupported_value", message).param(at.path.clone()))
         }
         InputItem::Decision { .. } | InputItem::Other { .. } => {
             let message = format!(
@@ -87,14 +89,14 @@ fn kept_item(at: &At<'_>) -> Result<InputItem, Failure> {
                  outputs, and reasoning",
                 at.path
             );
-            Err(Failure::new(400, "unsupported_value", message).param(at.path.clone()))
+            Err(RequestFailure::new(400, "unsupported_value", message).param(at.path.clone()))
         }
-        kept => Ok(kept),
+        item => Ok(item),
     }
 }
 
 /// A conversation's id, alone or in an object.
-fn conversation(object: &mut Object<'_>) -> Result<Option<String>, Failure> {
+fn conversation(object: &mut Object<'_>) -> Result<Option<String>, RequestFailure> {
     match object.take("conversation") {
         None => Ok(None),
         Some(at) if at.is_text() => at.text().map(Some),
@@ -102,34 +104,36 @@ fn conversation(object: &mut Object<'_>) -> Result<Option<String>, Failure> {
     }
 }
 
-fn previous(object: &mut Object<'_>, conversation: Option<&str>) -> Result<Option<String>, Failure> {
+fn previous(object: &mut Object<'_>, conversation: Option<&str>) -> Result<Option<String>, RequestFailure> {
     let previous = object.text("previous_response_id")?;
     if previous.is_some() && conversation.is_some() {
         let message =
             "`previous_response_id` and `conversation` both say what stands before; give one of them";
-        return Err(Failure::new(400, "mutually_exclusive_parameters", message).param("previous_response_id"));
+        return Err(
+            RequestFailure::new(400, "mutually_exclusive_parameters", message).param("previous_response_id")
+        );
     }
     Ok(previous)
 }
 
 /// What the log keeps: everything but the input and what is secret. A response names its conversation by an object.
-fn record(object: &Object<'_>, conversation: Option<&str>) -> Result<RawJson, Failure> {
-    let mut kept = object.without(&["input", "stream"]);
+fn record(object: &Object<'_>, conversation: Option<&str>) -> Result<RawJson, RequestFailure> {
+    let mut members = object.without(&["input", "stream"]);
     if let Some(id) = conversation {
         let named = RawJson::of(&serde_json::json!({"id": id})).expect("an object with a text is JSON");
-        kept.push(("conversation".to_owned(), named));
+        members.push(("conversation".to_owned(), named));
     }
-    for (name, value) in &mut kept {
+    for (name, value) in &mut members {
         if name == "tools" && value.get().starts_with('[') {
             let at = At { path: "tools".to_owned(), raw: value.as_raw_value() };
             let tools: Vec<String> = at.list()?.iter().map(without_secrets).collect::<Result<_, _>>()?;
             *value = RawJson::parse(format!("[{}]", tools.join(","))).expect("its entries are JSON");
         }
     }
-    Ok(request_member("responses", &kept))
+    Ok(request_member("responses", &members))
 }
 
-fn without_secrets(tool: &At<'_>) -> Result<String, Failure> {
+fn without_secrets(tool: &At<'_>) -> Result<String, RequestFailure> {
     let members = Object::of(tool)?.without(&SECRETS);
     let member = |(name, value): (String, RawJson)| {
         let mut out = String::new();
@@ -139,7 +143,10 @@ fn without_secrets(tool: &At<'_>) -> Result<String, Failure> {
     Ok(format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(",")))
 }
 
-fn input(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
+fn input(
+    object: &mut Object<'_>,
+    unknown: &mut Vec<RequestFailure>,
+) -> Result<Vec<InputItem>, RequestFailure> {
     let Some(at) = object.take("input") else { return Err(object.missing("input")) };
     if at.is_text() {
         return Ok(vec![InputItem::User { parts: vec![Part::plain(at.text()?)] }]);
@@ -150,7 +157,7 @@ fn input(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Inpu
     at.list()?.iter().map(|at| item(at, unknown)).collect()
 }
 
-fn item(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<InputItem, Failure> {
+fn item(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<InputItem, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.text("type")?.unwrap_or_else(|| "message".to_owned());
     match kind.as_str() {
@@ -176,7 +183,7 @@ fn item(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<InputItem, Failure> {
     }
 }
 
-fn message(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<InputItem, Failure> {
+fn message(object: &mut Object<'_>, unknown: &mut Vec<RequestFailure>) -> Result<InputItem, RequestFailure> {
     let role = object.must("role")?;
     let parts = content(&object.must("content")?, unknown)?;
     match role.text()?.as_str() {
@@ -192,7 +199,7 @@ pub(crate) fn text_of(parts: &[Part]) -> String {
     parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n")
 }
 
-fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Vec<Part>, RequestFailure> {
     if at.is_text() {
         return Ok(vec![Part::plain(at.text()?)]);
     }
@@ -202,7 +209,7 @@ fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure
     at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<RequestFailure>) -> Result<Part, RequestFailure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -229,7 +236,7 @@ fn tools(
     object: &mut Object<'_>,
     hosted: &mut Vec<String>,
     secrets: &mut Vec<String>,
-) -> Result<Vec<Tool>, Failure> {
+) -> Result<Vec<RequestedTool>, RequestFailure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
@@ -239,7 +246,7 @@ fn tools(
             secrets.extend(SECRETS.iter().filter(|name| has(name)).map(|name| format!("{}.{name}", at.path)));
             hosted.push(kind);
         } else {
-            tools.push(Tool {
+            tools.push(RequestedTool {
                 name: tool.must_text("name")?,
                 description: tool.text("description")?,
                 parameters: tool.raw("parameters"),
@@ -250,24 +257,27 @@ fn tools(
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<ToolChoice, Failure> {
-    let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
+fn tool_choice(
+    object: &mut Object<'_>,
+    hosted: &mut Vec<String>,
+) -> Result<RequestedToolChoice, RequestFailure> {
+    let Some(at) = object.take("tool_choice") else { return Ok(RequestedToolChoice::Auto) };
     if at.is_object() {
         let mut choice = Object::of(&at)?;
         let kind = choice.text("type")?;
         let is_function = kind.as_deref() == Some("function");
         return match choice.text("name")?.filter(|_| is_function) {
-            Some(name) => Ok(ToolChoice::Named(name)),
+            Some(name) => Ok(RequestedToolChoice::Named(name)),
             None => {
                 hosted.extend(kind);
-                Ok(ToolChoice::Other(at.json()))
+                Ok(RequestedToolChoice::Other(at.json()))
             }
         };
     }
     match at.text()?.as_str() {
-        "auto" => Ok(ToolChoice::Auto),
-        "none" => Ok(ToolChoice::None),
-        "required" => Ok(ToolChoice::Required),
+        "auto" => Ok(RequestedToolChoice::Auto),
+        "none" => Ok(RequestedToolChoice::None),
+        "required" => Ok(RequestedToolChoice::Required),
         other => Err(at.unknown(other, &["auto", "none", "required"])),
     }
 }

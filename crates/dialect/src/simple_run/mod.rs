@@ -9,19 +9,19 @@ use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
 use crate::follow::{
-    Encode, Happening, List, Shell, Telling, arguments, is_input, item, item_id, shown_item, steps_to, text,
-    turn,
+    Encode, EncodeContext, Happening, List, Shell, arguments, is_input, item, item_id, shown_item, steps_to,
+    text, turn,
 };
 use crate::task::write_shown_item;
-use crate::{Frames, IndexUnit, Options};
+use crate::{Frames, OffsetUnit, ReaderOptions};
 pub use aggregator::Aggregator;
 use result::RunResult;
 
 /// The second text of a message is so far behind its first in `content_index`, the third twice as far.
 pub const CONTENT_STRIDE: usize = 1_000_000;
 
-/// A projector that goes on where `state` stands.
-pub(crate) fn projector(state: State, options: Options) -> Shell<SimpleRun> {
+/// A projector that continues from `state`.
+pub(crate) fn projector(state: State, options: ReaderOptions) -> Shell<SimpleRun> {
     Shell::new(state, options, |_, steps| SimpleRun { steps })
 }
 
@@ -55,26 +55,26 @@ enum Frame<'a> {
 }
 
 impl SimpleRun {
-    fn step_of(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-        let step = steps_to(told.state, at);
+    fn step_of(&mut self, context: &EncodeContext<'_>, at: ItemAt, frames: &mut Frames) {
+        let step = steps_to(context.state, at);
         if step > self.steps {
-            self.step_done(told, frames);
+            self.step_done(context, frames);
             self.steps = step;
         }
     }
 
-    fn item_done(&self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-        let shown = shown_item(item(told.state, at));
+    fn item_done(&self, context: &EncodeContext<'_>, at: ItemAt, frames: &mut Frames) {
+        let shown = shown_item(item(context.state, at));
         let mut out = String::new();
-        write_shown_item(&mut out, &shown, &item_id(told.state, at), IndexUnit::default());
+        write_shown_item(&mut out, &shown, &item_id(context.state, at), OffsetUnit::default());
         let Ok(item) = RawJson::parse(out) else { return };
-        let content_index = matches!(shown, Item::Message(_)).then(|| content_index(told.state, at, 0));
-        told.push(frames, &Frame::Item { item, output_index: at.item, content_index });
+        let content_index = matches!(shown, Item::Message(_)).then(|| content_index(context.state, at, 0));
+        context.push(frames, &Frame::Item { item, output_index: at.item, content_index });
     }
 
-    fn step_done(&self, told: &Telling<'_>, frames: &mut Frames) {
+    fn step_done(&self, context: &EncodeContext<'_>, frames: &mut Frames) {
         if self.steps > 0 {
-            told.push(frames, &Frame::Step { step_number: self.steps });
+            context.push(frames, &Frame::Step { step_number: self.steps });
         }
     }
 }
@@ -85,38 +85,40 @@ impl Encode for SimpleRun {
     }
 
     /// Sub-tasks are seen through the results of their calls.
-    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
+    fn encode(&mut self, context: &EncodeContext<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { again: false } => {
-                told.push(frames, &Frame::Start { run_id: told.turn.as_str() })
+                context.push(frames, &Frame::Start { run_id: context.turn.as_str() })
             }
             Happening::Ended => {
-                self.step_done(told, frames);
-                let Some(turn) = turn(told.state, told.turn) else { return };
-                told.push(frames, &Frame::Done { run_result: RunResult::of(told.state, turn) });
+                self.step_done(context, frames);
+                let Some(turn) = turn(context.state, context.turn) else { return };
+                context.push(frames, &Frame::Done { run_result: RunResult::of(context.state, turn) });
             }
-            Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
-                self.step_of(told, at, frames);
+            Happening::ItemStarted(at) | Happening::CallStarted(at) if context.is_root(at) => {
+                self.step_of(context, at, frames);
             }
-            Happening::Text { at, from } if told.is_root(at.item) && at.list == List::Blocks => {
-                let delta = &text(told.state, at)[from..];
-                let (item_id, output_index) = (item_id(told.state, at.item), at.item.item);
-                let content_index = content_index(told.state, at.item, at.part);
-                told.push(frames, &Frame::Text { delta, content_index, item_id, output_index });
+            Happening::Text { at, from } if context.is_root(at.item) && at.list == List::Blocks => {
+                let delta = &text(context.state, at)[from..];
+                let (item_id, output_index) = (item_id(context.state, at.item), at.item.item);
+                let content_index = content_index(context.state, at.item, at.part);
+                context.push(frames, &Frame::Text { delta, content_index, item_id, output_index });
             }
-            Happening::Arguments { at, from } if told.is_root(at) => {
-                let Item::ToolCall(call) = item(told.state, at) else { return };
-                let delta = &arguments(told.state, at)[from..];
-                let item_id = item_id(told.state, at);
-                told.push(frames, &Frame::Arguments { delta, call_id: &call.call_id, item_id });
+            Happening::Arguments { at, from } if context.is_root(at) => {
+                let Item::ToolCall(call) = item(context.state, at) else { return };
+                let delta = &arguments(context.state, at)[from..];
+                let item_id = item_id(context.state, at);
+                context.push(frames, &Frame::Arguments { delta, call_id: &call.call_id, item_id });
             }
-            Happening::CallEnded(at) if told.is_root(at) => {
-                let Item::ToolCall(call) = item(told.state, at) else { return };
+            Happening::CallEnded(at) if context.is_root(at) => {
+                let Item::ToolCall(call) = item(context.state, at) else { return };
                 let (call_id, name, arguments) = (&call.call_id, &call.name, &call.arguments);
-                told.push(frames, &Frame::Call { call_id, name, arguments });
+                context.push(frames, &Frame::Call { call_id, name, arguments });
             }
-            Happening::ItemEnded(at) | Happening::Result(at) | Happening::Other(at) if told.is_root(at) => {
-                self.item_done(told, at, frames);
+            Happening::ItemEnded(at) | Happening::Result(at) | Happening::Other(at)
+                if context.is_root(at) =>
+            {
+                self.item_done(context, at, frames);
             }
             _ => {}
         }
@@ -127,8 +129,8 @@ impl Encode for SimpleRun {
 /// text of the message before it. It depends on places that never change, so every reader gets the same number.
 fn content_index(state: &State, at: ItemAt, part: usize) -> usize {
     let output = &state.tasks[at.task].output;
-    let is_message = |place: &usize| {
-        matches!(output[*place], Item::Message(_)) && !is_input(state, ItemAt { item: *place, ..at })
+    let is_message = |index: &usize| {
+        matches!(output[*index], Item::Message(_)) && !is_input(state, ItemAt { item: *index, ..at })
     };
     (0..at.item).filter(is_message).count() + part * CONTENT_STRIDE
 }

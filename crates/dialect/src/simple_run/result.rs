@@ -2,7 +2,7 @@
 
 use riverrun_event::{ErrorInfo, RawJson, Usage};
 use riverrun_fold::view::final_output;
-use riverrun_fold::{State, Turn};
+use riverrun_fold::{State, TurnState};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ struct RunUsage {
 }
 
 impl<'a> RunResult<'a> {
-    pub(super) fn of(state: &State, turn: &'a Turn) -> Self {
+    pub(super) fn of(state: &State, turn: &'a TurnState) -> Self {
         Self {
             run_id: turn.turn_id.as_str(),
             status: turn.status.as_str(),

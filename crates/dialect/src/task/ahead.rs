@@ -10,11 +10,11 @@ use riverrun_fold::{Change, ItemAt, PartAt};
 /// Empty, and free, for the events that make one change.
 #[derive(Default)]
 pub(super) struct Ahead {
-    blocks_done: HashSet<Place>,
-    summaries_done: HashSet<Place>,
+    blocks_done: HashSet<PartKey>,
+    summaries_done: HashSet<PartKey>,
     /// Where the text begins that a delta of this event tells, in bytes.
-    block_texts: HashMap<Place, usize>,
-    summary_texts: HashMap<Place, usize>,
+    block_texts: HashMap<PartKey, usize>,
+    summary_texts: HashMap<PartKey, usize>,
     arguments_done: HashSet<(usize, usize)>,
     items_done: HashSet<(usize, usize)>,
     tasks_created: HashSet<usize>,
@@ -22,9 +22,9 @@ pub(super) struct Ahead {
     statuses: HashMap<usize, usize>,
 }
 
-type Place = (usize, usize, usize);
+type PartKey = (usize, usize, usize);
 
-fn place(at: PartAt) -> Place {
+fn key(at: PartAt) -> PartKey {
     (at.item.task, at.item.item, at.part)
 }
 
@@ -42,10 +42,10 @@ impl Ahead {
 
     fn note(&mut self, position: usize, change: &Change) {
         match change {
-            Change::BlockDone(at) => drop(self.blocks_done.insert(place(*at))),
-            Change::SummaryDone(at) => drop(self.summaries_done.insert(place(*at))),
-            Change::BlockText { at, from } => drop(self.block_texts.insert(place(*at), *from)),
-            Change::SummaryText { at, from } => drop(self.summary_texts.insert(place(*at), *from)),
+            Change::BlockDone(at) => drop(self.blocks_done.insert(key(*at))),
+            Change::SummaryDone(at) => drop(self.summaries_done.insert(key(*at))),
+            Change::BlockText { at, from } => drop(self.block_texts.insert(key(*at), *from)),
+            Change::SummaryText { at, from } => drop(self.summary_texts.insert(key(*at), *from)),
             Change::ArgumentsDone(at) => drop(self.arguments_done.insert((at.task, at.item))),
             Change::ItemDone(at) => drop(self.items_done.insert((at.task, at.item))),
             Change::TaskCreated { task } => drop(self.tasks_created.insert(*task)),
@@ -73,11 +73,11 @@ impl Ahead {
     }
 
     pub(super) fn is_block_done(&self, at: PartAt) -> bool {
-        self.blocks_done.contains(&place(at))
+        self.blocks_done.contains(&key(at))
     }
 
     pub(super) fn is_summary_done(&self, at: PartAt) -> bool {
-        self.summaries_done.contains(&place(at))
+        self.summaries_done.contains(&key(at))
     }
 
     pub(super) fn are_arguments_done(&self, at: ItemAt) -> bool {
@@ -93,11 +93,11 @@ impl Ahead {
     }
 
     pub(super) fn block_text(&self, at: PartAt) -> Option<usize> {
-        self.block_texts.get(&place(at)).copied()
+        self.block_texts.get(&key(at)).copied()
     }
 
     pub(super) fn summary_text(&self, at: PartAt) -> Option<usize> {
-        self.summary_texts.get(&place(at)).copied()
+        self.summary_texts.get(&key(at)).copied()
     }
 
     pub(super) fn last_status(&self, task: usize) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use riverrun_event::Annotation;
 
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::{Members, write_list};
 
 /// Where stretches of one text are, in one unit.
@@ -16,21 +16,21 @@ pub(crate) struct Offsets {
 
 impl Offsets {
     /// Goes through the text once, whatever the number of annotations.
-    pub(crate) fn of(text: &str, annotations: &[Annotation], unit: IndexUnit) -> Self {
+    pub(crate) fn of(text: &str, annotations: &[Annotation], unit: OffsetUnit) -> Self {
         let mut wanted: Vec<u64> = match unit {
-            IndexUnit::CodePoint => Vec::new(),
-            IndexUnit::Utf16 | IndexUnit::Utf8 => annotations.iter().flat_map(ends).collect(),
+            OffsetUnit::CodePoint => Vec::new(),
+            OffsetUnit::Utf16 | OffsetUnit::Utf8 => annotations.iter().flat_map(ends).collect(),
         };
         wanted.sort_unstable();
         let mut known = Vec::with_capacity(wanted.len());
-        let (mut characters, mut code_points, mut place) = (text.chars(), 0, 0);
+        let (mut characters, mut code_points, mut offset_in_unit) = (text.chars(), 0, 0);
         for offset in wanted {
             while code_points < offset {
                 let Some(character) = characters.next() else { break };
                 code_points += 1;
-                place += width(character, unit);
+                offset_in_unit += width(character, unit);
             }
-            known.push((offset, place));
+            known.push((offset, offset_in_unit));
         }
         Self { known }
     }
@@ -48,16 +48,16 @@ fn ends(annotation: &Annotation) -> Vec<u64> {
     }
 }
 
-pub(super) fn width(character: char, unit: IndexUnit) -> u64 {
+pub(super) fn width(character: char, unit: OffsetUnit) -> u64 {
     match unit {
-        IndexUnit::CodePoint => 1,
-        IndexUnit::Utf16 => character.len_utf16() as u64,
-        IndexUnit::Utf8 => character.len_utf8() as u64,
+        OffsetUnit::CodePoint => 1,
+        OffsetUnit::Utf16 => character.len_utf16() as u64,
+        OffsetUnit::Utf8 => character.len_utf8() as u64,
     }
 }
 
 /// Annotations of other types are the sender's, verbatim.
-pub(super) fn write_annotations(out: &mut String, text: &str, annotations: &[Annotation], unit: IndexUnit) {
+pub(super) fn write_annotations(out: &mut String, text: &str, annotations: &[Annotation], unit: OffsetUnit) {
     let offsets = Offsets::of(text, annotations, unit);
     write_list(out, annotations, |out, annotation| match annotation {
         Annotation::ReferenceToBlock(reference) => {

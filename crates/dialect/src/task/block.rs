@@ -6,7 +6,7 @@ use riverrun_event::{
 
 use super::annotation::write_annotations;
 use super::item::{Audience, ItemForm, write_item};
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::{Members, write_list};
 
 /// Where a block stands; it decides what AgentLin writes.
@@ -20,22 +20,22 @@ pub(super) enum BlockPlace {
     Content,
 }
 
-pub(super) fn write_block(out: &mut String, block: &Block, place: BlockPlace, unit: IndexUnit) {
+pub(super) fn write_block(out: &mut String, block: &Block, block_place: BlockPlace, unit: OffsetUnit) {
     match block {
-        Block::Text(text) => write_text(out, "text", text, place, unit),
-        Block::Html(text) => write_text(out, "html", text, place, unit),
-        Block::Image(image) => write_image(out, image, place),
-        Block::File(file) => write_file(out, file, place),
-        Block::Audio(audio) => write_audio(out, audio, place),
-        Block::Table(data) => write_data(out, "table", data, place),
-        Block::Json(data) => write_data(out, "json", data, place),
+        Block::Text(text) => write_text(out, "text", text, block_place, unit),
+        Block::Html(text) => write_text(out, "html", text, block_place, unit),
+        Block::Image(image) => write_image(out, image, block_place),
+        Block::File(file) => write_file(out, file, block_place),
+        Block::Audio(audio) => write_audio(out, audio, block_place),
+        Block::Table(data) => write_data(out, "table", data, block_place),
+        Block::Json(data) => write_data(out, "json", data, block_place),
         Block::Item(embedded) => write_embedded(out, embedded, unit),
         Block::Other(opaque) => out.push_str(opaque.with_ref_id_as("id").get()),
     }
 }
 
 /// A part of a reasoning summary is its text and nothing else. `shown` cuts it, in bytes.
-pub(super) fn write_summary_part(out: &mut String, part: &Part, shown: usize, unit: IndexUnit) {
+pub(super) fn write_summary_part(out: &mut String, part: &Part, shown: usize, unit: OffsetUnit) {
     let Block::Text(block) = part else { return write_block(out, part, BlockPlace::Content, unit) };
     let mut members = Members::open(out);
     members.text("type", "text");
@@ -44,26 +44,32 @@ pub(super) fn write_summary_part(out: &mut String, part: &Part, shown: usize, un
 }
 
 /// The block with the first part of its text, and no annotations: they come with the rest of it.
-pub(super) fn write_begun(out: &mut String, block: &Block, shown: &str, place: BlockPlace, unit: IndexUnit) {
+pub(super) fn write_begun(
+    out: &mut String,
+    block: &Block,
+    shown: &str,
+    block_place: BlockPlace,
+    unit: OffsetUnit,
+) {
     let begun = |block: &TextBlock| TextBlock { text: shown.to_owned(), annotations: None, ..block.clone() };
     match block {
-        Block::Text(text) => write_text(out, "text", &begun(text), place, unit),
-        Block::Html(text) => write_text(out, "html", &begun(text), place, unit),
+        Block::Text(text) => write_text(out, "text", &begun(text), block_place, unit),
+        Block::Html(text) => write_text(out, "html", &begun(text), block_place, unit),
         Block::Image(_)
         | Block::File(_)
         | Block::Audio(_)
         | Block::Table(_)
         | Block::Json(_)
         | Block::Item(_)
-        | Block::Other(_) => write_block(out, block, place, unit),
+        | Block::Other(_) => write_block(out, block, block_place, unit),
     }
 }
 
-fn write_text(out: &mut String, tag: &str, block: &TextBlock, place: BlockPlace, unit: IndexUnit) {
+fn write_text(out: &mut String, tag: &str, block: &TextBlock, block_place: BlockPlace, unit: OffsetUnit) {
     let mut members = Members::open(out);
     members.text("type", tag);
     members.text("text", &block.text);
-    write_id(&mut members, block.ref_id, place);
+    write_id(&mut members, block.ref_id, block_place);
     if let Some(annotations) = block.annotations.as_ref().filter(|annotations| !annotations.is_empty()) {
         members.with("annotations", |out| write_annotations(out, &block.text, annotations, unit));
     }
@@ -71,9 +77,9 @@ fn write_text(out: &mut String, tag: &str, block: &TextBlock, place: BlockPlace,
     members.close();
 }
 
-fn write_image(out: &mut String, block: &ImageBlock, place: BlockPlace) {
+fn write_image(out: &mut String, block: &ImageBlock, block_place: BlockPlace) {
     let mut members = Members::open(out);
-    members.text("type", if place == BlockPlace::Content { "image_url" } else { "image" });
+    members.text("type", if block_place == BlockPlace::Content { "image_url" } else { "image" });
     if let Some(image) = &block.image_url {
         members.with("image_url", |out| {
             let mut members = Members::open(out);
@@ -84,12 +90,12 @@ fn write_image(out: &mut String, block: &ImageBlock, place: BlockPlace) {
     }
     write_blob(&mut members, block.file_ref.as_ref());
     members.maybe_text("media_type", block.media_type.as_deref());
-    write_id(&mut members, block.ref_id, place);
+    write_id(&mut members, block.ref_id, block_place);
     write_tags(&mut members, &block.tags);
     members.close();
 }
 
-fn write_file(out: &mut String, block: &FileBlock, place: BlockPlace) {
+fn write_file(out: &mut String, block: &FileBlock, block_place: BlockPlace) {
     let mut members = Members::open(out);
     members.text("type", "file");
     members.maybe_text("name", block.name.as_deref());
@@ -98,12 +104,12 @@ fn write_file(out: &mut String, block: &FileBlock, place: BlockPlace) {
     write_blob(&mut members, block.file_ref.as_ref());
     members.maybe_text("data", block.data.as_deref());
     members.maybe_number("size", block.size);
-    write_id(&mut members, block.ref_id, place);
+    write_id(&mut members, block.ref_id, block_place);
     write_tags(&mut members, &block.tags);
     members.close();
 }
 
-fn write_audio(out: &mut String, block: &AudioBlock, place: BlockPlace) {
+fn write_audio(out: &mut String, block: &AudioBlock, block_place: BlockPlace) {
     let mut members = Members::open(out);
     members.text("type", "audio");
     members.maybe_text("data", block.data.as_deref());
@@ -111,31 +117,31 @@ fn write_audio(out: &mut String, block: &AudioBlock, place: BlockPlace) {
     members.maybe_text("url", block.url.as_deref());
     write_blob(&mut members, block.file_ref.as_ref());
     members.maybe_text("transcript", block.transcript.as_deref());
-    write_id(&mut members, block.ref_id, place);
+    write_id(&mut members, block.ref_id, block_place);
     write_tags(&mut members, &block.tags);
     members.close();
 }
 
-fn write_data(out: &mut String, tag: &str, block: &DataBlock, place: BlockPlace) {
+fn write_data(out: &mut String, tag: &str, block: &DataBlock, block_place: BlockPlace) {
     let mut members = Members::open(out);
     members.text("type", tag);
     if let Some(data) = &block.data {
         members.raw("data", data.get());
     }
     members.maybe_text("text", block.text.as_deref());
-    write_id(&mut members, block.ref_id, place);
+    write_id(&mut members, block.ref_id, block_place);
     write_tags(&mut members, &block.tags);
     members.close();
 }
 
 /// A child's item that a producer put into its parent's result as a block.
-fn write_embedded(out: &mut String, embedded: &ItemBlock, unit: IndexUnit) {
+fn write_embedded(out: &mut String, embedded: &ItemBlock, unit: OffsetUnit) {
     let form = ItemForm { child_of: embedded.task_id.as_deref(), ..ItemForm::whole(Audience::User, unit) };
     write_item(out, &embedded.item, &form);
 }
 
-fn write_id(members: &mut Members<'_>, ref_id: Option<u64>, place: BlockPlace) {
-    match place {
+fn write_id(members: &mut Members<'_>, ref_id: Option<u64>, block_place: BlockPlace) {
+    match block_place {
         BlockPlace::Message => {}
         BlockPlace::ToolResult | BlockPlace::Content => members.maybe_number("id", ref_id),
     }

@@ -7,28 +7,28 @@ use super::ahead::Ahead;
 use super::cited::Cited;
 use super::item::cleared;
 use super::part::{arguments_of, block_at, summary_part};
+use super::planned_frame::{PlannedFrame, lifecycle};
 use super::status::word;
-use super::telling::{Telling, lifecycle};
-use crate::IndexUnit;
+use crate::OffsetUnit;
 
 /// The changes of one event, to be told in the state after it.
-pub(super) struct Teller<'a> {
+pub(super) struct ChangePlanner<'a> {
     state: &'a State,
     event: &'a Event,
     changes: &'a [Change],
     ahead: Ahead,
-    unit: IndexUnit,
+    unit: OffsetUnit,
 }
 
-impl<'a> Teller<'a> {
-    pub(super) fn new(state: &'a State, event: &'a Event, changes: &'a [Change], unit: IndexUnit) -> Self {
+impl<'a> ChangePlanner<'a> {
+    pub(super) fn new(state: &'a State, event: &'a Event, changes: &'a [Change], unit: OffsetUnit) -> Self {
         Self { state, event, changes, ahead: Ahead::of(changes), unit }
     }
 }
 
-impl Teller<'_> {
+impl ChangePlanner<'_> {
     /// At most one frame per change, so that the revision of the change numbers it.
-    pub(super) fn tell(&self, at: usize, cited: &mut Cited) -> Option<Telling> {
+    pub(super) fn plan(&self, at: usize, cited: &mut Cited) -> Option<PlannedFrame> {
         match &self.changes[at] {
             Change::TaskCreated { task } => Some(self.task_created(*task)),
             Change::TaskStatus { task } => self.status(at, *task),
@@ -37,13 +37,13 @@ impl Teller<'_> {
             Change::ItemDone(item) => Some(self.item_done(*item, cited)),
             Change::ItemRetracted(item) => {
                 cited.forget(&self.state.tasks[item.task].task_id, item.item);
-                Some(Telling::ItemRetracted(*item))
+                Some(PlannedFrame::ItemRetracted(*item))
             }
             Change::SummaryAdded(part) => Some(self.summary_added(*part)),
             Change::SummaryText { at, from } => self.summary_text(*at, *from),
-            Change::SummaryDone(part) => Some(Telling::SummaryDone(*part)),
+            Change::SummaryDone(part) => Some(PlannedFrame::SummaryDone(*part)),
             Change::Arguments { at, from } => self.arguments(*at, *from),
-            Change::ArgumentsDone(item) => Some(Telling::ArgumentsDone(*item)),
+            Change::ArgumentsDone(item) => Some(PlannedFrame::ArgumentsDone(*item)),
             // The words of a hosted item are another dialect's.
             Change::BlockAdded(part)
             | Change::BlockText { at: part, .. }
@@ -83,72 +83,72 @@ impl Teller<'_> {
     }
 
     /// Says the status too, unless a frame of its own follows for it.
-    fn task_created(&self, task: usize) -> Telling {
+    fn task_created(&self, task: usize) -> PlannedFrame {
         let status = self.state.tasks[task].status;
-        let is_told_later = self.ahead.last_status(task).is_some() && word(status).frame != "task.created";
-        let status = if is_told_later { Status::Accepted } else { status };
-        Telling::Lifecycle { task, frame: "task.created", status }
+        let has_later_status = self.ahead.last_status(task).is_some() && word(status).frame != "task.created";
+        let status = if has_later_status { Status::Accepted } else { status };
+        PlannedFrame::Lifecycle { task, frame: "task.created", status }
     }
 
     /// Only the last status of the event is told, and none that `task.created` has told.
-    fn status(&self, at: usize, task: usize) -> Option<Telling> {
-        let telling = lifecycle(self.state, task);
-        let is_told = self.ahead.is_created(task)
-            && matches!(telling, Telling::Lifecycle { frame: "task.created", .. });
-        (self.ahead.last_status(task) == Some(at) && !is_told).then_some(telling)
+    fn status(&self, at: usize, task: usize) -> Option<PlannedFrame> {
+        let planned_frame = lifecycle(self.state, task);
+        let is_covered = self.ahead.is_created(task)
+            && matches!(planned_frame, PlannedFrame::Lifecycle { frame: "task.created", .. });
+        (self.ahead.last_status(task) == Some(at) && !is_covered).then_some(planned_frame)
     }
 
     /// What waits is told on the outermost task, unless its status changed too: then that frame has it.
-    fn action(&self, action: usize) -> Option<Telling> {
+    fn action(&self, action: usize) -> Option<PlannedFrame> {
         let root = self.state.actions[action].root_task_id.as_ref()?;
         let task = self.state.tasks.iter().position(|task| task.task_id == *root)?;
         self.ahead.last_status(task).is_none().then(|| lifecycle(self.state, task))
     }
 
-    fn item_added(&self, at: ItemAt, cited: &mut Cited) -> Telling {
+    fn item_added(&self, at: ItemAt, cited: &mut Cited) -> PlannedFrame {
         cited.forget(&self.state.tasks[at.task].task_id, at.item);
-        Telling::ItemAdded { at, is_done_too: self.ahead.is_item_done(at) }
+        PlannedFrame::ItemAdded { at, is_done_too: self.ahead.is_item_done(at) }
     }
 
-    fn item_done(&self, at: ItemAt, cited: &mut Cited) -> Telling {
+    fn item_done(&self, at: ItemAt, cited: &mut Cited) -> PlannedFrame {
         cited.forget(&self.state.tasks[at.task].task_id, at.item);
         let patch = match &self.event.payload {
             Ok(Payload::ItemCompleted(completed)) => Some(&completed.item),
             Ok(_) | Err(_) => None,
         };
         let has_blocks = !is_embedded(self.state, at) || patch.is_some_and(sets_blocks);
-        Telling::ItemDone { at, has_blocks, cleared: patch.map(cleared).unwrap_or_default() }
+        PlannedFrame::ItemDone { at, has_blocks, cleared: patch.map(cleared).unwrap_or_default() }
     }
 
-    fn summary_added(&self, at: PartAt) -> Telling {
-        let rest = if self.ahead.is_summary_done(at) { Some(0) } else { self.ahead.summary_text(at) };
-        Telling::SummaryAdded { at, shown: rest.unwrap_or(usize::MAX) }
+    fn summary_added(&self, at: PartAt) -> PlannedFrame {
+        let pending_text = if self.ahead.is_summary_done(at) { Some(0) } else { self.ahead.summary_text(at) };
+        PlannedFrame::SummaryAdded { at, shown: pending_text.unwrap_or(usize::MAX) }
     }
 
     /// A delta without text tells nothing, nor does one whose whole follows at once.
-    fn summary_text(&self, at: PartAt, from: usize) -> Option<Telling> {
+    fn summary_text(&self, at: PartAt, from: usize) -> Option<PlannedFrame> {
         let text = summary_part(self.state, at)?.text()?;
-        let is_told = from == text.len() || self.ahead.is_summary_done(at);
-        (!is_told).then_some(Telling::SummaryText { at, from })
+        let is_covered = from == text.len() || self.ahead.is_summary_done(at);
+        (!is_covered).then_some(PlannedFrame::SummaryText { at, from })
     }
 
-    fn arguments(&self, at: ItemAt, from: usize) -> Option<Telling> {
+    fn arguments(&self, at: ItemAt, from: usize) -> Option<PlannedFrame> {
         let arguments = arguments_of(&self.state.tasks[at.task].output[at.item]);
-        let is_told = from == arguments.len() || self.ahead.are_arguments_done(at);
-        (!is_told).then_some(Telling::Arguments { at, from })
+        let is_covered = from == arguments.len() || self.ahead.are_arguments_done(at);
+        (!is_covered).then_some(PlannedFrame::Arguments { at, from })
     }
 
-    fn block_text(&self, at: PartAt, from: usize, cited: &mut Cited) -> Option<Telling> {
+    fn block_text(&self, at: PartAt, from: usize, cited: &mut Cited) -> Option<PlannedFrame> {
         let block = block_at(self.state, at)?;
         let text = block.text().or_else(|| block.base64())?;
         let news = cited.delta(self.state, at, from, self.unit);
-        (from < text.len() || news.is_some()).then_some(Telling::BlockText { at, from, news })
+        (from < text.len() || news.is_some()).then_some(PlannedFrame::BlockText { at, from, news })
     }
 
-    fn block_added(&self, at: PartAt, cited: &mut Cited) -> Telling {
+    fn block_added(&self, at: PartAt, cited: &mut Cited) -> PlannedFrame {
         let shown = self.ahead.block_text(at);
         cited.block(self.state, at, shown.is_none());
-        Telling::BlockAdded { at, shown }
+        PlannedFrame::BlockAdded { at, shown }
     }
 
     /// `added` on a block that is there replaces it; a numbered draft of a picture has a frame of its own, and a text
@@ -159,20 +159,20 @@ impl Teller<'_> {
         partial: Option<u32>,
         from: Option<usize>,
         cited: &mut Cited,
-    ) -> Option<Telling> {
+    ) -> Option<PlannedFrame> {
         if let Some(from) = from {
             return self.block_text(at, from, cited);
         }
         cited.block(self.state, at, true);
         match (block_at(self.state, at), partial) {
-            (Some(Block::Image(_)), Some(number)) => Some(Telling::Draft { at, number }),
-            (Some(_) | None, _) => Some(Telling::BlockAdded { at, shown: None }),
+            (Some(Block::Image(_)), Some(number)) => Some(PlannedFrame::Draft { at, number }),
+            (Some(_) | None, _) => Some(PlannedFrame::BlockAdded { at, shown: None }),
         }
     }
 
-    fn block_done(&self, at: PartAt, cited: &mut Cited) -> Telling {
+    fn block_done(&self, at: PartAt, cited: &mut Cited) -> PlannedFrame {
         cited.block(self.state, at, true);
-        Telling::BlockDone(at)
+        PlannedFrame::BlockDone(at)
     }
 }
 

@@ -9,7 +9,7 @@ use riverrun_fold::{PartAt, State};
 
 use super::annotation::{width, write_annotations, write_reference};
 use super::part::{block_at, blocks};
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::write_list;
 
 /// The text blocks of open items, by task, item and part.
@@ -18,8 +18,8 @@ pub(super) struct Cited(HashMap<TaskId, BTreeMap<(usize, usize), Entry>>);
 
 #[derive(Debug, Clone)]
 struct Entry {
-    /// Annotations that were told.
-    told: usize,
+    /// Annotations that were emitted.
+    sent: usize,
     counted: Counted,
 }
 
@@ -35,7 +35,7 @@ struct Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct News {
     /// How many of the block's annotations are older.
-    told: usize,
+    sent: usize,
     /// Where the delta begins.
     from: Counted,
 }
@@ -54,19 +54,19 @@ impl Cited {
         cited
     }
 
-    fn set(&mut self, task: &TaskId, item: usize, part: usize, told: usize) {
+    fn set(&mut self, task: &TaskId, item: usize, part: usize, sent: usize) {
         if !self.0.contains_key(task) {
             self.0.insert(task.clone(), BTreeMap::new());
         }
-        let entry = Entry { told, counted: Counted::default() };
+        let entry = Entry { sent, counted: Counted::default() };
         self.0.get_mut(task).and_then(|blocks| blocks.insert((item, part), entry));
     }
 
-    /// A block was told with all of its annotations, or with none because its text follows.
+    /// A block was emitted with all of its annotations, or with none because its text follows.
     pub(super) fn block(&mut self, state: &State, at: PartAt, with_annotations: bool) {
         let Some(block) = block_at(state, at) else { return };
-        let told = if with_annotations { annotations(block).len() } else { 0 };
-        self.set(&state.tasks[at.item.task].task_id, at.item.item, at.part, told);
+        let sent = if with_annotations { annotations(block).len() } else { 0 };
+        self.set(&state.tasks[at.item.task].task_id, at.item.item, at.part, sent);
     }
 
     /// The item is complete or withdrawn: it has no more deltas.
@@ -80,23 +80,23 @@ impl Cited {
     }
 
     /// What the delta from byte `from` on brought; None if it brought no annotations.
-    pub(super) fn delta(&mut self, state: &State, at: PartAt, from: usize, unit: IndexUnit) -> Option<News> {
+    pub(super) fn delta(&mut self, state: &State, at: PartAt, from: usize, unit: OffsetUnit) -> Option<News> {
         let block = block_at(state, at)?;
         let known = annotations(block).len();
         let task = &state.tasks[at.item.task].task_id;
         let entry = self.0.get_mut(task)?.get_mut(&(at.item.item, at.part))?;
-        if entry.told >= known {
+        if entry.sent >= known {
             return None;
         }
         entry.counted.move_to(block.text()?, from, unit);
-        let news = News { told: entry.told, from: entry.counted };
-        entry.told = known;
+        let news = News { sent: entry.sent, from: entry.counted };
+        entry.sent = known;
         Some(news)
     }
 }
 
 impl Counted {
-    fn move_to(&mut self, text: &str, bytes: usize, unit: IndexUnit) {
+    fn move_to(&mut self, text: &str, bytes: usize, unit: OffsetUnit) {
         for character in text.get(self.bytes..bytes).unwrap_or_default().chars() {
             self.code_points += 1;
             self.units += width(character, unit);
@@ -107,9 +107,9 @@ impl Counted {
 
 impl News {
     /// A marker is ASCII, so it is as wide in every unit; it ends in the delta's own text.
-    pub(super) fn write(self, out: &mut String, block: &Block, unit: IndexUnit) {
-        let (text, annotations) = (block.text().unwrap_or_default(), &annotations(block)[self.told..]);
-        if self.from.bytes == 0 || unit == IndexUnit::CodePoint {
+    pub(super) fn write(self, out: &mut String, block: &Block, unit: OffsetUnit) {
+        let (text, annotations) = (block.text().unwrap_or_default(), &annotations(block)[self.sent..]);
+        if self.from.bytes == 0 || unit == OffsetUnit::CodePoint {
             return write_annotations(out, text, annotations, unit);
         }
         let delta = &text[self.from.bytes..];
@@ -122,7 +122,7 @@ impl News {
         });
     }
 
-    fn place_of(self, reference: &ReferenceToBlock, delta: &str, unit: IndexUnit) -> (u64, u64) {
+    fn place_of(self, reference: &ReferenceToBlock, delta: &str, unit: OffsetUnit) -> (u64, u64) {
         let inside = reference.end_index.saturating_sub(self.from.code_points) as usize;
         let end =
             self.from.units + delta.chars().take(inside).map(|character| width(character, unit)).sum::<u64>();

@@ -56,7 +56,7 @@ impl FrameReader {
 
 fn event_of(frame: &Frame, form: Form) -> Result<String, FrameError> {
     let (kind, payload) = match form {
-        Form::Native => frame.told()?,
+        Form::Native => frame.native()?,
         Form::Vendor => frame.foreign(frame.text("type")?),
     };
     let mut event = Map::new();
@@ -68,9 +68,9 @@ fn event_of(frame: &Frame, form: Form) -> Result<String, FrameError> {
         ("parent_call_id", "parentToolCallId"),
     ];
     for (name, native) in members {
-        let told = frame.0.get("task").and_then(|task| task.get(name)).or_else(|| frame.0.get(name));
-        if let Some(told) = told.filter(|told| told.is_string()) {
-            event.insert(native.to_owned(), told.clone());
+        let value = frame.0.get("task").and_then(|task| task.get(name)).or_else(|| frame.0.get(name));
+        if let Some(value) = value.filter(|value| value.is_string()) {
+            event.insert(native.to_owned(), value.clone());
         }
     }
     event.insert("payload".to_owned(), payload);
@@ -93,7 +93,7 @@ impl Frame {
     }
 
     /// The native type and its payload.
-    fn told(&self) -> Result<(String, Value), FrameError> {
+    fn native(&self) -> Result<(String, Value), FrameError> {
         let kind = self.text("type")?;
         let known = match kind {
             "task.output_item.added" => ("item.started", self.item()?),
@@ -139,7 +139,7 @@ impl Frame {
     fn lifecycle(&self, kind: &str) -> Option<(String, Value)> {
         let task = self.0.get("task");
         let native = task.and_then(|task| task.get("native_status")).and_then(Value::as_str);
-        let told = match (kind, native) {
+        let event = match (kind, native) {
             ("task.created", None) => {
                 match task.and_then(|task| task.get("status")).and_then(Value::as_str) {
                     Some("working") => ("task.created", json!({"status": "running"})),
@@ -168,7 +168,7 @@ impl Frame {
             ("task.failed", _) => ("task.failed", json!({"error": self.error()})),
             _ => return None,
         };
-        Some((told.0.to_owned(), told.1))
+        Some((event.0.to_owned(), event.1))
     }
 
     /// AgentLin's error is one of JSON-RPC, whose code is a number.
@@ -204,20 +204,20 @@ impl Frame {
 
     fn block(&self, change: &str) -> Result<Value, FrameError> {
         let block = native_block(Value::Object(self.object("item")?));
-        let told = json!({"block": block, "blockIndex": self.number("block_index")?, "change": change});
-        let mut told = self.at(told)?;
-        if let (Some(number), Some(members)) = (self.0.get("partial_image_index"), told.as_object_mut()) {
+        let payload = json!({"block": block, "blockIndex": self.number("block_index")?, "change": change});
+        let mut payload = self.at(payload)?;
+        if let (Some(number), Some(members)) = (self.0.get("partial_image_index"), payload.as_object_mut()) {
             members.insert("partialIndex".to_owned(), number.clone());
         }
-        Ok(told)
+        Ok(payload)
     }
 
     /// Adds which item it is about.
     fn at(&self, mut payload: Value) -> Result<Value, FrameError> {
-        let (item, place) = (self.text("item_id")?, self.number("output_index")?);
+        let (item, output_index) = (self.text("item_id")?, self.number("output_index")?);
         if let Some(members) = payload.as_object_mut() {
             members.insert("itemId".to_owned(), item.into());
-            members.insert("outputIndex".to_owned(), place.into());
+            members.insert("outputIndex".to_owned(), output_index.into());
         }
         Ok(payload)
     }

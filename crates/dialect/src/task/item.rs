@@ -9,7 +9,7 @@ use riverrun_event::{
 use serde_json::value::RawValue;
 
 use super::block::{BlockPlace, write_block, write_flag, write_summary_part};
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::{List, Members, write_list};
 
 /// Who reads the item.
@@ -46,8 +46,8 @@ pub(crate) fn written_id(item: &Item) -> Option<Cow<'_, str>> {
         Item::ToolResult(_) => "fco_",
         Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => return Some(id),
     };
-    match id.strip_prefix(ItemId::PREFIX).filter(|rest| rest.len() == MADE_ID_LENGTH) {
-        Some(rest) => Some(Cow::Owned(format!("{prefix}{rest}"))),
+    match id.strip_prefix(ItemId::PREFIX).filter(|suffix| suffix.len() == MADE_ID_LENGTH) {
+        Some(suffix) => Some(Cow::Owned(format!("{prefix}{suffix}"))),
         None => Some(id),
     }
 }
@@ -59,7 +59,7 @@ pub(super) struct ItemForm<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) audience: Audience,
     pub(super) body: Body,
-    pub(super) unit: IndexUnit,
+    pub(super) unit: OffsetUnit,
     /// Says another status than the item's own.
     pub(super) status: Option<&'a str>,
     /// The child task, for an item that is shown inside its parent's result.
@@ -72,7 +72,7 @@ pub(super) struct ItemForm<'a> {
 }
 
 impl ItemForm<'_> {
-    pub(super) fn whole(audience: Audience, unit: IndexUnit) -> Self {
+    pub(super) fn whole(audience: Audience, unit: OffsetUnit) -> Self {
         ItemForm {
             id: None,
             audience,
@@ -102,7 +102,7 @@ pub(super) fn write_item(out: &mut String, item: &Item, form: &ItemForm<'_>) {
 }
 
 /// An item that is complete, for another dialect that names its members in the same way.
-pub(crate) fn write_shown_item(out: &mut String, item: &Item, id: &str, unit: IndexUnit) {
+pub(crate) fn write_shown_item(out: &mut String, item: &Item, id: &str, unit: OffsetUnit) {
     write_item(out, item, &ItemForm { id: Some(id), ..ItemForm::whole(Audience::User, unit) });
 }
 
@@ -250,12 +250,17 @@ fn raw_content(blocks: &[Block]) -> Vec<Part> {
     blocks.iter().map(raw).collect()
 }
 
-fn write_blocks(members: &mut Members<'_>, blocks: Option<&[Part]>, place: BlockPlace, form: &ItemForm<'_>) {
+fn write_blocks(
+    members: &mut Members<'_>,
+    blocks: Option<&[Part]>,
+    block_place: BlockPlace,
+    form: &ItemForm<'_>,
+) {
     let blocks = blocks.filter(|_| form.body != Body::Skeleton).unwrap_or_default();
     members.with("block_list", |out| {
         let mut list = List::open(out);
         for block in blocks {
-            write_block(list.entry(), block, place, form.unit);
+            write_block(list.entry(), block, block_place, form.unit);
         }
         if let Some(write_children) = form.children {
             write_children(&mut list);

@@ -1,14 +1,19 @@
 //! The part of a task that lifecycle frames carry and that stands before `output` in its object.
 
 use riverrun_event::{ErrorInfo, json};
-use riverrun_fold::{Action, ActionStatus, Status, Task};
+use riverrun_fold::{ActionState, ActionStatus, Status, TaskState};
 
 use super::block::write_flag;
 use super::status::word;
 use crate::members::{Members, write_list};
 
 /// Writes the summary's members. `status` may be told otherwise than the task's own.
-pub(super) fn write_summary(members: &mut Members<'_>, task: &Task, actions: &[Action], status: Status) {
+pub(super) fn write_summary(
+    members: &mut Members<'_>,
+    task: &TaskState,
+    actions: &[ActionState],
+    status: Status,
+) {
     let word = word(status);
     members.text("task_id", task.task_id.as_str());
     members.text("status", word.status);
@@ -28,8 +33,8 @@ pub(super) fn write_summary(members: &mut Members<'_>, task: &Task, actions: &[A
 }
 
 /// The calls that wait for a decision, in this task or in one below it: they are told on the outermost task.
-fn waiting_calls<'a>(task: &'a Task, actions: &'a [Action]) -> impl Iterator<Item = &'a str> {
-    let is_waited_for = |action: &&Action| {
+fn waiting_calls<'a>(task: &'a TaskState, actions: &'a [ActionState]) -> impl Iterator<Item = &'a str> {
+    let is_waited_for = |action: &&ActionState| {
         action.status == ActionStatus::Pending && action.root_task_id.as_ref() == Some(&task.task_id)
     };
     actions

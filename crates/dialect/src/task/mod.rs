@@ -14,63 +14,65 @@ mod lifecycle;
 mod object;
 mod opening;
 mod part;
+mod planned_frame;
 pub mod reference_client;
 mod released;
 mod standing;
 mod status;
-mod telling;
 
 use riverrun_event::{Event, Record, Sequence};
-use riverrun_fold::{Change, Outcome, State};
+use riverrun_fold::{ApplyOutcome, Change, State};
 
-use crate::{Frames, Options, Projector};
-use change::Teller;
+use crate::{Frames, Projector, ReaderOptions};
+use change::ChangePlanner;
 use cited::Cited;
 pub use ingest::{FrameError, FrameReader};
 pub(crate) use item::write_shown_item;
 pub use object::{object, object_of_sealed};
+use planned_frame::{Head, PlannedFrame, Writer};
 use standing::Summaries;
 pub use status::{STATUSES, status};
-use telling::{Head, Telling, Writer};
 
 #[derive(Debug, Clone)]
-pub struct Task {
+pub struct TaskProjector {
     state: State,
-    options: Options,
+    options: ReaderOptions,
     cited: Cited,
     summaries: Summaries,
     changes: Vec<Change>,
 }
 
-impl Task {
-    /// A projector that goes on where `state` stands.
-    pub fn new(state: State, options: Options) -> Self {
+impl TaskProjector {
+    /// A projector that continues from `state`.
+    pub fn new(state: State, options: ReaderOptions) -> Self {
         let (cited, summaries) = (Cited::of(&state), Summaries::of(&state));
         Self { state, options, cited, summaries, changes: Vec::new() }
     }
 }
 
-impl Projector for Task {
+impl Projector for TaskProjector {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.changes.clear();
         match self.state.apply(event, &mut self.changes) {
-            Outcome::Applied => {}
-            Outcome::Duplicate | Outcome::Gap { .. } => return,
+            ApplyOutcome::Applied => {}
+            ApplyOutcome::Duplicate | ApplyOutcome::Gap { .. } => return,
         }
         let unit = self.options.index_unit;
-        let teller = Teller::new(&self.state, event, &self.changes, unit);
+        let planner = ChangePlanner::new(&self.state, event, &self.changes, unit);
         let writer = Writer { state: &self.state, unit };
         // The newest change has the newest revision; a joined event skips those of the events that it stands for.
         let first = self.state.revision + 1 - self.changes.len() as u64;
         for (at, number) in (0..self.changes.len()).zip(first..) {
             let head = Head { number, timestamp: event.timestamp, is_replay: false };
-            let Some(telling) = teller.tell(at, &mut self.cited) else { continue };
-            let is_new = match &telling {
-                Telling::Lifecycle { task, status, .. } => self.summaries.is_new(&self.state, *task, *status),
+            let Some(planned_frame) = planner.plan(at, &mut self.cited) else { continue };
+            let is_new = match &planned_frame {
+                PlannedFrame::Lifecycle { task, status, .. } => {
+                    self.summaries.is_new(&self.state, *task, *status)
+                }
                 _ => true,
             };
             if is_new {
-                frames.push(event.sequence, |out| writer.write(out, head, &telling));
+                frames.push(event.sequence, |out| writer.write(out, head, &planned_frame));
             }
         }
         if self.changes.iter().any(|change| matches!(change, Change::TurnSealed(_))) {
@@ -80,13 +82,13 @@ impl Projector for Task {
 
     /// The frames are numbered up to the state's revision, so that they rise and the tail goes on behind them.
     fn opening(&self, frames: &mut Frames) {
-        let told = opening::tell(&self.state);
+        let planned = opening::plan(&self.state);
         let writer = Writer { state: &self.state, unit: self.options.index_unit };
-        let first = (self.state.revision + 1).saturating_sub(told.len() as u64);
+        let first = (self.state.revision + 1).saturating_sub(planned.len() as u64);
         let timestamp = self.state.updated_at.unwrap_or_default();
-        for (telling, number) in told.iter().zip(first..) {
+        for (planned_frame, number) in planned.iter().zip(first..) {
             let head = Head { number, timestamp, is_replay: true };
-            frames.push(self.state.sequence, |out| writer.write(out, head, telling));
+            frames.push(self.state.sequence, |out| writer.write(out, head, planned_frame));
         }
     }
 

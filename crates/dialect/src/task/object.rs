@@ -3,27 +3,27 @@
 use std::collections::HashMap;
 
 use riverrun_event::{Item, TaskId};
-use riverrun_fold::{Action, SealedTurn, State, Task};
+use riverrun_fold::{ActionState, SealedTurn, State, TaskState};
 
 use super::item::{Audience, ItemForm, write_item};
 use super::lifecycle::write_summary;
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::{List, Members, write_list};
 
 /// Deeper nesting is a cycle; the fold refuses it, a stored state may still hold it.
 const MAX_DEPTH: usize = 64;
 
 /// `{task_id, status, output:[…]}` of a task in the window; None if it is not there.
-pub fn object(state: &State, task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+pub fn object(state: &State, task_id: &TaskId, unit: OffsetUnit) -> Option<String> {
     write(&state.tasks, &state.actions, task_id, unit)
 }
 
 /// The same of a task whose turn was sealed.
-pub fn object_of_sealed(turn: &SealedTurn, task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+pub fn object_of_sealed(turn: &SealedTurn, task_id: &TaskId, unit: OffsetUnit) -> Option<String> {
     write(&turn.tasks, &turn.actions, task_id, unit)
 }
 
-fn write(tasks: &[Task], actions: &[Action], task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+fn write(tasks: &[TaskState], actions: &[ActionState], task_id: &TaskId, unit: OffsetUnit) -> Option<String> {
     let task = tasks.iter().find(|task| task.task_id == *task_id)?;
     let mut out = String::new();
     let mut members = Members::open(&mut out);
@@ -37,7 +37,7 @@ fn write(tasks: &[Task], actions: &[Action], task_id: &TaskId, unit: IndexUnit) 
 }
 
 /// The call of the parent that a task answers: a child's task id is its parent's call id, unless it says otherwise.
-pub(super) fn call_of(task: &Task) -> &str {
+pub(super) fn call_of(task: &TaskState) -> &str {
     task.parent_tool_call_id.as_ref().map_or(task.task_id.as_str(), |call| call.as_str())
 }
 
@@ -50,13 +50,13 @@ enum Shown {
 
 struct Tree<'a> {
     /// Children by their parent and the call that they answer.
-    children: HashMap<(&'a TaskId, &'a str), Vec<&'a Task>>,
-    unit: IndexUnit,
+    children: HashMap<(&'a TaskId, &'a str), Vec<&'a TaskState>>,
+    unit: OffsetUnit,
 }
 
 impl<'a> Tree<'a> {
-    fn of(tasks: &'a [Task], unit: IndexUnit) -> Self {
-        let mut children: HashMap<_, Vec<&Task>> = HashMap::new();
+    fn of(tasks: &'a [TaskState], unit: OffsetUnit) -> Self {
+        let mut children: HashMap<_, Vec<&TaskState>> = HashMap::new();
         for task in tasks {
             if let Some(parent) = &task.parent_task_id {
                 children.entry((parent, call_of(task))).or_default().push(task);
@@ -65,7 +65,7 @@ impl<'a> Tree<'a> {
         Self { children, unit }
     }
 
-    fn write_item(&self, out: &mut String, task: &Task, item: usize, shown: Shown, depth: usize) {
+    fn write_item(&self, out: &mut String, task: &TaskState, item: usize, shown: Shown, depth: usize) {
         let write_children = |list: &mut List<'_>| self.write_children(list, task, item, depth);
         let (audience, child_of) = match shown {
             Shown::Own => (Audience::All, None),
@@ -82,7 +82,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Behind a result's own blocks stand the items of the tasks that answer its call.
-    fn write_children(&self, list: &mut List<'_>, task: &Task, item: usize, depth: usize) {
+    fn write_children(&self, list: &mut List<'_>, task: &TaskState, item: usize, depth: usize) {
         let Item::ToolResult(result) = &task.output[item] else { return };
         let children = self.children.get(&(&task.task_id, result.call_id.as_str()));
         let Some(children) = children.filter(|_| depth < MAX_DEPTH && is_first_result(task, item)) else {
@@ -97,7 +97,7 @@ impl<'a> Tree<'a> {
 }
 
 /// A call's children are shown once: in its first result.
-fn is_first_result(task: &Task, item: usize) -> bool {
+fn is_first_result(task: &TaskState, item: usize) -> bool {
     let call = answered_call(&task.output[item]);
     task.output.iter().position(|other| answered_call(other) == call) == Some(item)
 }

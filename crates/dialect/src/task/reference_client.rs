@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a client knows of a session.
+/// A client's view of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Client {
-    /// In the order in which they were first named.
+pub struct ReferenceClient {
+    /// In the order of their first frames.
     tasks: Vec<Task>,
     /// The last number that was seen; what is not behind it came before.
     last: u64,
@@ -21,12 +21,12 @@ pub struct Client {
 struct Task {
     id: String,
     /// Its place among the tasks: a parent is named before its children.
-    place: usize,
+    rank: usize,
     summary: Map<String, Value>,
     output: BTreeMap<u64, Map<String, Value>>,
 }
 
-impl Client {
+impl ReferenceClient {
     /// Takes one frame. A frame that was taken before changes nothing.
     pub fn take(&mut self, frame: &str) -> Result<(), serde_json::Error> {
         let frame: Value = serde_json::from_str(frame)?;
@@ -59,7 +59,7 @@ impl Client {
 
     fn task(&mut self, id: &str) -> &mut Task {
         let at = self.tasks.iter().position(|task| task.id == id).unwrap_or_else(|| {
-            self.tasks.push(Task { id: id.to_owned(), place: self.tasks.len(), ..Task::default() });
+            self.tasks.push(Task { id: id.to_owned(), rank: self.tasks.len(), ..Task::default() });
             self.tasks.len() - 1
         });
         &mut self.tasks[at]
@@ -98,7 +98,7 @@ impl Task {
     /// AgentLin's own rule is that the task id is the call id; where a lifecycle frame names the parent, it decides.
     fn is_below(&self, parent: &Task, call: &Value) -> bool {
         if self.summary.is_empty() {
-            return parent.place < self.place && *call == self.id;
+            return parent.rank < self.rank && *call == self.id;
         }
         let named = |member: &str| self.summary.get(member).and_then(Value::as_str);
         named("parent_task_id") == Some(&parent.id) && call == named("parent_call_id").unwrap_or(&self.id)

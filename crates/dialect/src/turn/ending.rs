@@ -1,7 +1,7 @@
 //! How a turn ended, in words that foreign dialects have.
 
 use riverrun_event::ErrorInfo;
-use riverrun_fold::{Status, Turn};
+use riverrun_fold::{Status, TurnState};
 
 /// Why the last model call stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,28 +32,28 @@ impl Stop {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum TurnEnding {
     Completed(Stop),
     Failed { error: ErrorInfo },
     Cancelled,
 }
 
-impl Ending {
+impl TurnEnding {
     /// None while the turn is open.
-    pub(crate) fn of(turn: &Turn, stop: Stop) -> Option<Self> {
+    pub(crate) fn of(turn: &TurnState, stop: Stop) -> Option<Self> {
         if !turn.status.is_terminal() {
             return None;
         }
         Some(match turn.status {
-            Status::Completed => Ending::Completed(stop),
-            Status::Cancelled => Ending::Cancelled,
+            Status::Completed => TurnEnding::Completed(stop),
+            Status::Cancelled => TurnEnding::Cancelled,
             other => {
-                let told = turn.error.clone();
+                let error = turn.error.clone();
                 let unknown = || ErrorInfo {
                     message: format!("the turn ended as {}", other.as_str()),
                     ..ErrorInfo::default()
                 };
-                Ending::Failed { error: told.unwrap_or_else(unknown) }
+                TurnEnding::Failed { error: error.unwrap_or_else(unknown) }
             }
         })
     }

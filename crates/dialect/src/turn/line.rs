@@ -4,7 +4,7 @@
 //! order: what comes later waits until what comes before is final. So the order never depends on who read when.
 
 use riverrun_event::{Block, HostedItem, HostedWord, Item, RawJson};
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 
 use super::View;
 use super::progress::Progress;
@@ -80,18 +80,18 @@ impl Line {
     }
 
     /// Tells everything that can be told now.
-    pub(crate) fn advance(&mut self, view: &View<'_>, tell: &mut dyn FnMut(Step<'_>)) {
+    pub(crate) fn advance(&mut self, view: &View<'_>, emit: &mut dyn FnMut(Step<'_>)) {
         let Some(task) = view.root else { return };
         self.is_stale |= view.replaced.contains(&(self.item, self.part));
         while let Some(item) = task.output.get(self.item) {
             let then = match shown(view, item) {
-                _ if task.retracted.contains(&self.item) => self.withdraw(view, item, tell),
+                _ if task.retracted.contains(&self.item) => self.withdraw(view, item, emit),
                 Some(shown) if self.shows.contains(&shown) => match (shown, item) {
-                    (Shown::Thinking, Item::Reasoning(_)) => self.thinking(task, item, tell),
-                    (Shown::Text, Item::Message(_)) => self.text(task, item, tell),
-                    (Shown::Call, Item::ToolCall(_)) => self.call(task, item, tell),
+                    (Shown::Thinking, Item::Reasoning(_)) => self.thinking(task, item, emit),
+                    (Shown::Text, Item::Message(_)) => self.text(task, item, emit),
+                    (Shown::Call, Item::ToolCall(_)) => self.call(task, item, emit),
                     (Shown::Hosted, Item::Hosted(hosted)) if (self.hosts)(hosted) => {
-                        self.hosted(task, item, tell)
+                        self.hosted(task, item, emit)
                     }
                     _ => Then::GoOn,
                 },
@@ -115,30 +115,30 @@ impl Line {
         self.is_stale = false;
     }
 
-    fn is_done(&self, task: &Task) -> bool {
+    fn is_done(&self, task: &TaskState) -> bool {
         task.open.get(self.item).is_none_or(|open| open.done.contains(&self.part))
     }
 
-    fn is_item_done(&self, task: &Task) -> bool {
+    fn is_item_done(&self, task: &TaskState) -> bool {
         !task.open.contains(self.item)
     }
 
     /// What was told of it stays told: these protocols cannot take anything back.
-    fn withdraw(&mut self, view: &View<'_>, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+    fn withdraw(&mut self, view: &View<'_>, item: &Item, emit: &mut dyn FnMut(Step<'_>)) -> Then {
         if let Some(shown) = shown(view, item).filter(|_| self.is_open) {
-            tell(Step::Closed(shown, item, None));
+            emit(Step::Closed(shown, item, None));
         }
         Then::GoOn
     }
 
-    fn thinking(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+    fn thinking(&mut self, task: &TaskState, item: &Item, emit: &mut dyn FnMut(Step<'_>)) -> Then {
         let Item::Reasoning(reasoning) = item else { return Then::GoOn };
         let summary = reasoning.summary.as_deref().unwrap_or_default();
         let is_summary = !self.is_raw && !summary.is_empty();
         let parts = if is_summary { summary } else { reasoning.content.as_deref().unwrap_or_default() };
         let is_item_done = self.is_item_done(task);
         while let Some(part) = parts.get(self.part) {
-            self.thought(item, part.text().unwrap_or_default(), tell);
+            self.thought(item, part.text().unwrap_or_default(), emit);
             self.is_raw = !is_summary && self.has_thought;
             if !(is_item_done || is_summary && self.is_done(task)) {
                 return Then::Wait;
@@ -150,32 +150,32 @@ impl Line {
         }
         if !self.is_open && (redacted(item).is_some() || signature(item).is_some()) {
             self.is_open = true;
-            tell(Step::Opened(Shown::Thinking, item));
+            emit(Step::Opened(Shown::Thinking, item));
         }
         if self.is_open {
-            tell(Step::Closed(Shown::Thinking, item, None));
+            emit(Step::Closed(Shown::Thinking, item, None));
         }
         Then::GoOn
     }
 
     /// The parts of one item's reasoning are told as paragraphs.
-    fn thought(&mut self, item: &Item, text: &str, tell: &mut dyn FnMut(Step<'_>)) {
+    fn thought(&mut self, item: &Item, text: &str, emit: &mut dyn FnMut(Step<'_>)) {
         let is_first_of_part = self.progress.is_empty();
         let news = self.progress.news(text);
         if news.is_empty() {
             return;
         }
         if !std::mem::replace(&mut self.is_open, true) {
-            tell(Step::Opened(Shown::Thinking, item));
+            emit(Step::Opened(Shown::Thinking, item));
         }
         if is_first_of_part && self.has_thought {
-            tell(Step::Text(Shown::Thinking, "\n\n", &[]));
+            emit(Step::Text(Shown::Thinking, "\n\n", &[]));
         }
         self.has_thought = true;
-        tell(Step::Text(Shown::Thinking, news, &[]));
+        emit(Step::Text(Shown::Thinking, news, &[]));
     }
 
-    fn text(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+    fn text(&mut self, task: &TaskState, item: &Item, emit: &mut dyn FnMut(Step<'_>)) -> Then {
         let Item::Message(message) = item else { return Then::GoOn };
         let blocks = message.block_list.as_deref().unwrap_or_default();
         while let Some(block) = blocks.get(self.part) {
@@ -185,45 +185,45 @@ impl Line {
                 let is_apart = text.is_refusal() && self.shows.contains(&Shown::Refusal);
                 shown = if is_apart { Shown::Refusal } else { Shown::Text };
                 let odds = text.logprobs.as_deref().unwrap_or_default();
-                self.grow(shown, item, &text.text, odds, is_done, tell);
+                self.grow(shown, item, &text.text, odds, is_done, emit);
             }
             if !is_done {
                 return Then::Wait;
             }
             if std::mem::replace(&mut self.is_open, false) {
-                tell(Step::Closed(shown, item, Some(block)));
+                emit(Step::Closed(shown, item, Some(block)));
             }
             self.next_part();
         }
         if self.is_item_done(task) { Then::GoOn } else { Then::Wait }
     }
 
-    fn call(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+    fn call(&mut self, task: &TaskState, item: &Item, emit: &mut dyn FnMut(Step<'_>)) -> Then {
         let Item::ToolCall(call) = item else { return Then::GoOn };
         let is_done = self.is_item_done(task);
         if call.name.is_empty() && !is_done {
             return Then::Wait;
         }
         if !std::mem::replace(&mut self.is_open, true) {
-            tell(Step::Opened(Shown::Call, item));
+            emit(Step::Opened(Shown::Call, item));
         }
-        self.grow(Shown::Call, item, &call.arguments, &[], is_done, tell);
+        self.grow(Shown::Call, item, &call.arguments, &[], is_done, emit);
         if !is_done {
             return Then::Wait;
         }
-        tell(Step::Closed(Shown::Call, item, None));
+        emit(Step::Closed(Shown::Call, item, None));
         Then::GoOn
     }
 
-    fn hosted(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+    fn hosted(&mut self, task: &TaskState, item: &Item, emit: &mut dyn FnMut(Step<'_>)) -> Then {
         let Item::Hosted(hosted) = item else { return Then::GoOn };
         while let Some((word, text, next)) = hosted.word(self.part) {
             match word {
                 HostedWord::Begun => {
                     self.is_open = true;
-                    tell(Step::Opened(Shown::Hosted, item));
+                    emit(Step::Opened(Shown::Hosted, item));
                 }
-                HostedWord::Frame => tell(Step::Frame(&text)),
+                HostedWord::Frame => emit(Step::Frame(&text)),
                 HostedWord::Whole => {}
             }
             self.part = next;
@@ -232,7 +232,7 @@ impl Line {
             return Then::Wait;
         }
         if self.is_open {
-            tell(Step::Closed(Shown::Hosted, item, None));
+            emit(Step::Closed(Shown::Hosted, item, None));
         }
         Then::GoOn
     }
@@ -245,7 +245,7 @@ impl Line {
         text: &str,
         odds: &[RawJson],
         is_done: bool,
-        tell: &mut dyn FnMut(Step<'_>),
+        emit: &mut dyn FnMut(Step<'_>),
     ) {
         if self.is_stale || (is_done && !self.progress.is_beginning_of(text)) {
             return;
@@ -257,9 +257,9 @@ impl Line {
             return;
         }
         if !std::mem::replace(&mut self.is_open, true) {
-            tell(Step::Opened(shown, item));
+            emit(Step::Opened(shown, item));
         }
-        tell(Step::Text(shown, news, odds));
+        emit(Step::Text(shown, news, odds));
     }
 }
 

@@ -1,6 +1,6 @@
 //! One turn of a log, for the dialects that show one answer: the output of the turn's root task.
 //!
-//! Such a dialect is a [`Teller`]: it is shown the turn as it stands and tells what it has not told. Frames and
+//! Such a dialect is a [`EncodeTurn`]: it is shown the turn as it stands and tells what it has not told. Frames and
 //! opening come from the same code, so that they cannot differ. [`TurnProjector`] finds the turn, follows it and says
 //! when it is over.
 
@@ -8,33 +8,33 @@ mod cited;
 mod ending;
 mod facts;
 mod line;
-mod place;
+mod lookup;
 mod progress;
 mod service;
 
 use riverrun_event::{Event, ModelCompleted, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
-use riverrun_fold::{Change, Outcome, State, Task, Turn};
+use riverrun_fold::{ApplyOutcome, Change, State, TaskState, TurnState};
 
-use crate::{Answer, Frames, IndexUnit, Options, Projector};
+use crate::{Frames, OffsetUnit, Projector, ReaderOptions, WholeAnswer};
 pub(crate) use cited::{Citation, citations};
 pub(crate) use ending::Cause;
-pub use ending::{Ending, Stop};
+pub use ending::{Stop, TurnEnding};
 pub use facts::Facts;
 pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
-pub(crate) use place::stop_of;
-use place::{completed_of, item_of, position_of, root_of};
+pub(crate) use lookup::stop_of;
+use lookup::{completed_of, item_of, position_of, root_of};
 pub(crate) use progress::Progress;
 pub use service::Vendor;
 
 /// The turn as it stands.
 pub struct View<'a> {
     pub state: &'a State,
-    pub turn: &'a Turn,
-    pub root: Option<&'a Task>,
+    pub turn: &'a TurnState,
+    pub root: Option<&'a TaskState>,
     pub facts: &'a Facts,
     pub was_queued: bool,
-    pub ending: Option<Ending>,
-    pub unit: IndexUnit,
+    pub ending: Option<TurnEnding>,
+    pub unit: OffsetUnit,
     /// The items of the root task that the event changed; None to look at all of them.
     pub touched: Option<&'a [usize]>,
     /// Parts that the event replaced as a whole.
@@ -78,40 +78,40 @@ pub fn before_turn(session: &SessionId, first: Sequence) -> State {
 }
 
 /// A dialect that shows one turn.
-pub trait Teller: Send {
+pub trait EncodeTurn: Send {
     /// Tells what is new. It is called after every event of the turn, and never after the end was told.
-    fn tell(&mut self, view: &View<'_>, frames: &mut Frames);
+    fn encode(&mut self, view: &View<'_>, frames: &mut Frames);
 
     /// One that has told nothing yet, and will tell the same in the same order.
     fn fresh(&self) -> Self;
 
     /// Numbers its frames so that the last of `count` frames has the number that `told` gave last.
-    fn number_up_to(&mut self, _told: &Self, _count: usize)
+    fn number_up_to(&mut self, _previous: &Self, _count: usize)
     where
         Self: Sized,
     {
     }
 
-    fn answer(&self, view: &View<'_>) -> Answer;
+    fn answer(&self, view: &View<'_>) -> WholeAnswer;
 }
 
 /// Follows one turn and lets a teller tell it.
 #[derive(Debug)]
 pub struct TurnProjector<T> {
     state: State,
-    options: Options,
+    options: ReaderOptions,
     turn: Option<TurnId>,
     facts: Facts,
     was_queued: bool,
     completed: Option<Box<ModelCompleted>>,
     is_over: bool,
-    teller: T,
+    encoder: T,
     changes: Vec<Change>,
 }
 
-impl<T: Teller> TurnProjector<T> {
-    pub(crate) fn with(state: State, options: Options, teller: T) -> Self {
-        let is_wanted = |turn: &&Turn| match options.turn {
+impl<T: EncodeTurn> TurnProjector<T> {
+    pub(crate) fn with(state: State, options: ReaderOptions, encoder: T) -> Self {
+        let is_wanted = |turn: &&TurnState| match options.turn {
             Some(first) => turn.first_sequence == first,
             None => !turn.status.is_terminal(),
         };
@@ -127,11 +127,11 @@ impl<T: Teller> TurnProjector<T> {
             was_queued: false,
             completed,
             is_over: false,
-            teller,
+            encoder,
             changes: Vec::new(),
         };
         // A reader of the tail has been told everything so far, by an opening.
-        projector.tell(None, &[], None, &mut Frames::default());
+        projector.emit(None, &[], None, &mut Frames::default());
         projector
     }
 
@@ -146,7 +146,7 @@ impl<T: Teller> TurnProjector<T> {
         .map(|view| View { was_queued: self.was_queued, touched, replaced, ..view })
     }
 
-    fn tell(
+    fn emit(
         &mut self,
         touched: Option<&[usize]>,
         replaced: &[(usize, usize)],
@@ -158,7 +158,7 @@ impl<T: Teller> TurnProjector<T> {
         let view = view(&self.state, turn, &self.facts, completed, self.options.index_unit);
         let Some(view) = view.filter(|_| !self.is_over) else { return };
         let view = View { was_queued: self.was_queued, touched, replaced, vendor, ..view };
-        self.teller.tell(&view, frames);
+        self.encoder.encode(&view, frames);
         self.is_over = view.ending.is_some();
     }
 
@@ -192,12 +192,12 @@ impl<T: Teller> TurnProjector<T> {
     }
 }
 
-impl<T: Teller> Projector for TurnProjector<T> {
+impl<T: EncodeTurn> Projector for TurnProjector<T> {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.changes.clear();
         match self.state.apply(event, &mut self.changes) {
-            Outcome::Applied => {}
-            Outcome::Duplicate | Outcome::Gap { .. } => return,
+            ApplyOutcome::Applied => {}
+            ApplyOutcome::Duplicate | ApplyOutcome::Gap { .. } => return,
         }
         self.learn(event);
         if self.is_over || self.turn.is_none() {
@@ -217,16 +217,16 @@ impl<T: Teller> Projector for TurnProjector<T> {
         }
         self.changes = changes;
         let vendor = Vendor::of(event).filter(|_| event.scope.turn_id == self.turn && self.is_of_root(event));
-        self.tell(Some(&touched), &replaced, vendor, frames);
+        self.emit(Some(&touched), &replaced, vendor, frames);
     }
 
     fn opening(&self, frames: &mut Frames) {
         let Some(view) = self.view(None, &[]) else { return };
         let mut counted = Frames::default();
-        self.teller.fresh().tell(&view, &mut counted);
-        let mut teller = self.teller.fresh();
-        teller.number_up_to(&self.teller, counted.len());
-        teller.tell(&view, frames);
+        self.encoder.fresh().encode(&view, &mut counted);
+        let mut encoder = self.encoder.fresh();
+        encoder.number_up_to(&self.encoder, counted.len());
+        encoder.encode(&view, frames);
     }
 
     fn state(&self) -> Option<&State> {
@@ -241,8 +241,8 @@ impl<T: Teller> Projector for TurnProjector<T> {
         self.is_over
     }
 
-    fn answer(&self) -> Answer {
-        self.view(None, &[]).map_or(Answer::None, |view| self.teller.answer(&view))
+    fn answer(&self) -> WholeAnswer {
+        self.view(None, &[]).map_or(WholeAnswer::None, |view| self.encoder.answer(&view))
     }
 }
 
@@ -251,7 +251,7 @@ fn view<'a>(
     turn: &TurnId,
     facts: &'a Facts,
     completed: Option<&'a ModelCompleted>,
-    unit: IndexUnit,
+    unit: OffsetUnit,
 ) -> Option<View<'a>> {
     let stop = completed.and_then(|completed| completed.stop_reason.as_deref());
     let stop = stop.map(Stop::parse).unwrap_or_default();
@@ -262,7 +262,7 @@ fn view<'a>(
         root: root_of(state, turn),
         facts,
         was_queued: false,
-        ending: Ending::of(turn, stop),
+        ending: TurnEnding::of(turn, stop),
         unit,
         touched: None,
         replaced: &[],

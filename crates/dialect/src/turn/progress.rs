@@ -31,7 +31,7 @@ impl Progress {
 
     /// False if the text was replaced by another since.
     pub(crate) fn is_beginning_of(&self, text: &str) -> bool {
-        text.get(..self.bytes).is_some_and(|told| hash(OFFSET, told) == self.hash)
+        text.get(..self.bytes).is_some_and(|sent| hash(OFFSET, sent) == self.hash)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_event::{Event, EventType, RawJson};
 
-use super::{Ending, View};
+use super::{TurnEnding, View};
 
 /// A word of a service's stream that has no place here, as the log keeps it.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,8 @@ impl<'a> Vendor<'a> {
 
 impl View<'_> {
     /// What the service says of its answer, if it speaks this dialect. It is known when the turn has ended well.
-    pub(crate) fn said(&self, dialect: &str) -> BTreeMap<String, RawJson> {
-        let is_ended = matches!(self.ending, Some(Ending::Completed(_)));
+    pub(crate) fn service_members(&self, dialect: &str) -> BTreeMap<String, RawJson> {
+        let is_ended = matches!(self.ending, Some(TurnEnding::Completed(_)));
         let completed = self.completed.filter(|completed| completed.dialect.as_deref() == Some(dialect));
         let members = completed.filter(|_| is_ended).and_then(|completed| completed.members.as_ref());
         let mut members: BTreeMap<String, RawJson> =

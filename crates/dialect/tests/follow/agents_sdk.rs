@@ -129,7 +129,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn all_eleven_names_are_told() {
+fn all_eleven_names_are_emitted() {
     let mut seen: Vec<String> =
         ["tool", "handoff", "provider_items"].iter().flat_map(|name| names(name)).collect();
     seen.retain(|name| name != "agent_updated");
@@ -161,7 +161,7 @@ fn raw_events_of_an_unknown_type_pass_byte_by_byte() {
 }
 
 #[test]
-fn a_model_call_is_told_from_its_creation_to_its_end_and_then_its_items() {
+fn a_model_call_is_emitted_from_creation_to_end_then_its_items() {
     let call = [
         "agent_updated A",
         "response.created",
@@ -221,7 +221,7 @@ fn a_handoff_is_not_also_a_tool_call() {
 }
 
 #[test]
-fn only_the_last_event_says_that_the_run_is_complete() {
+fn only_the_last_event_marks_the_run_complete() {
     for name in ["text", "tool", "error", "cancel", "handoff", "approval_pending"] {
         let told = told(name);
         let (last, before) = told.split_last().expect("there are events");
@@ -346,7 +346,7 @@ fn frames_of(log: &crate::log::Log) -> Vec<Value> {
 }
 
 #[test]
-fn events_of_the_service_are_told_unchanged() {
+fn service_events_are_forwarded_unchanged() {
     let completed = json!({"type": "response.completed", "sequence_number": 6,
         "response": {"id": "resp_1", "model": "gpt", "status": "completed", "usage": {"total_tokens": 3}}});
     let (sent, log) = service_log(&completed);

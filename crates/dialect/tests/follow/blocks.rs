@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_dialect::blocks::client::{DecisionKind, Message, StopMode, decode};
+use riverrun_dialect::blocks::client::{ClientDecisionKind, ClientMessage, StopMode, decode};
 use riverrun_dialect::blocks::{Display, DisplayMode, EventId, history};
-use riverrun_dialect::{Dialect, Options};
+use riverrun_dialect::{Dialect, ReaderOptions};
 use serde_json::{Value, json};
 
 use crate::cuts::{Client, fold};
@@ -170,8 +170,11 @@ fn a_chat_view_shows_no_thinking() {
     let mut display = Display::new(Some(DisplayMode::Chat));
     let log = scenario("tool");
     let turn = log.turns().first().copied();
-    let all =
-        parsed(log.tail_with(Dialect::Blocks, 0, Options { turn, all_views: true, ..Options::default() }));
+    let all = parsed(log.tail_with(
+        Dialect::Blocks,
+        0,
+        ReaderOptions { turn, all_views: true, ..ReaderOptions::default() },
+    ));
     let shown: Vec<Value> = all
         .iter()
         .filter_map(|frame| display.pass(&frame.to_string()))
@@ -212,7 +215,7 @@ fn stop_reason(end: Result<&str, &str>) -> Value {
 }
 
 #[test]
-fn the_stop_reason_says_why() {
+fn the_stop_reason_names_the_cause() {
     assert_eq!(stop_reason(Ok("end_turn")), "end_turn");
     assert_eq!(stop_reason(Ok("refusal")), "refusal");
     assert_eq!(stop_reason(Err("max_turns_exceeded")), "max_turns");
@@ -234,7 +237,7 @@ fn event_ids_sort_and_come_back() {
 #[test]
 fn a_history_hands_over_to_a_subscription() {
     let log = scenario("approval_pending");
-    let history = history(log.state(log.len()), Options::default());
+    let history = history(log.state(log.len()), ReaderOptions::default());
     let history: Value = serde_json::from_str(&history).expect("it is JSON");
     assert_eq!(history["status"], "waiting_approval");
     let asked = frames(&log).into_iter().find(|frame| frame["content_block"]["type"] == "approval_request");
@@ -245,19 +248,22 @@ fn a_history_hands_over_to_a_subscription() {
 }
 
 #[test]
-fn a_client_is_understood_or_told_what_is_wrong() {
+fn a_client_message_is_accepted_or_refused_with_the_reason() {
     let read = |text: &str| decode(text.as_bytes());
     let stop = read(r#"{"type":"stop","session_id":"s","mode":"after_turn"}"#).expect("it is good");
-    assert_eq!(stop, Message::Stop { session_id: "s".into(), message_id: None, mode: StopMode::AfterTurn });
+    assert_eq!(
+        stop,
+        ClientMessage::Stop { session_id: "s".into(), message_id: None, mode: StopMode::AfterTurn }
+    );
     let chat =
         read(r#"{"type":"chat","message":"hi","content_urls":["u",{"url":"v"}],"display_mode":"chat"}"#);
-    let Ok(Message::Chat(chat)) = chat else { panic!("{chat:?}") };
+    let Ok(ClientMessage::Chat(chat)) = chat else { panic!("{chat:?}") };
     assert_eq!((chat.content_urls.len(), chat.display_mode), (2, Some(DisplayMode::Chat)));
     let approval = r#"{"type":"approval","session_id":"s","approval_key":"s_9","decisions":[{"type":"edit","edited_action":{"name":"n","args":{"a":1}}},{"type":"reject","message":"no"}]}"#;
-    let Ok(Message::Approval { decisions, .. }) = read(approval) else { panic!("it is good") };
+    let Ok(ClientMessage::Approval { decisions, .. }) = read(approval) else { panic!("it is good") };
     assert_eq!(
         decisions.iter().map(|it| it.kind).collect::<Vec<_>>(),
-        [DecisionKind::Edit, DecisionKind::Reject]
+        [ClientDecisionKind::Edit, ClientDecisionKind::Reject]
     );
     let auth = read(r#"{"type":"auth","token":"hush"}"#).expect("it is good");
     assert!(!format!("{auth:?}").contains("hush"));

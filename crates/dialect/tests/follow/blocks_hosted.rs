@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use riverrun_dialect::blocks::{Display, DisplayMode, history};
-use riverrun_dialect::{Approvals, Dialect, Languages, Options};
+use riverrun_dialect::{Approvals, Dialect, Languages, ReaderOptions};
 use serde_json::Value;
 
 use crate::log::{Delivered, Log, root};
 
 /// A reader, by the middle of its file's name: `frames.vi.ndjson`.
-fn reader(name: &str) -> (Options, Option<DisplayMode>) {
-    let mut options = Options { all_views: true, ..Options::default() };
+fn reader(name: &str) -> (ReaderOptions, Option<DisplayMode>) {
+    let mut options = ReaderOptions { all_views: true, ..ReaderOptions::default() };
     let mut mode = None;
     match name {
         "" => {}
@@ -39,7 +39,7 @@ fn check(case: &Path) {
             continue;
         };
         let (options, mode) = reader(name.trim_start_matches('.'));
-        let options = Options { turn, ..options };
+        let options = ReaderOptions { turn, ..options };
         let whole = log.tail_with(Dialect::Blocks, 0, options);
         let actual = shown(&whole, mode);
         if std::env::var_os("RIVERRUN_BLESS").is_some() {
@@ -72,7 +72,7 @@ fn the_vectors_of_hosted_turns() {
 fn a_pending_request_is_in_the_history_as_in_its_block() {
     let log = Log::read(&root().join("spec/vectors/dialect/blocks-hosted/approvals_pending/events.ndjson"));
     for approvals in [Approvals::Together, Approvals::Separate] {
-        let options = Options { approvals, ..Options::default() };
+        let options = ReaderOptions { approvals, ..ReaderOptions::default() };
         let told: Value = serde_json::from_str(&history(log.state(log.len()), options)).expect("it is JSON");
         let frames = log.tail_with(Dialect::Blocks, 0, options);
         let blocks = frames.iter().map(|frame| serde_json::from_str::<Value>(&frame.text).expect("JSON"));

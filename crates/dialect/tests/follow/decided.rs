@@ -1,6 +1,6 @@
 //! Several decisions that a client gives together: the log has pauses between them, and the client hears of none.
 
-use riverrun_dialect::{Dialect, Options};
+use riverrun_dialect::{Dialect, ReaderOptions};
 use riverrun_event::Sequence;
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn who_decided_several_at_once_hears_no_pause_between_them() {
     ] {
         let ends = |decided: Option<u64>| {
             let decided = decided.and_then(Sequence::new);
-            let options = Options { turn: Some(first), decided, ..Options::default() };
+            let options = ReaderOptions { turn: Some(first), decided, ..ReaderOptions::default() };
             let told = log.tail_with(dialect, paused, options);
             told.iter().filter(|frame| frame.text.contains(end) || frame.name == end).count()
         };

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Dialect, Frames, Options, Projector};
+use riverrun_dialect::registry::ProjectedSession;
+use riverrun_dialect::{Dialect, Frames, Projector, ReaderOptions};
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
-use riverrun_fold::{Outcome, State};
+use riverrun_fold::{ApplyOutcome, State};
 
 pub struct Log {
     session: SessionId,
@@ -35,7 +35,7 @@ impl Log {
         let mut state = State::new(session.clone());
         let mut log = Self { session, records: Vec::new(), events: Vec::new(), states: vec![state.clone()] };
         for (line, place) in lines.into_iter().filter(|line| !line.trim().is_empty()).zip(1..) {
-            let line = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
+            let line = json::compact(line.as_bytes(), &json::JsonLimits::default()).expect("a line is JSON");
             let decoded = decode(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
             let timestamp = Timestamp::from_millis(1_772_442_000_000 + place as i64 * 10);
             let mut record = Vec::new();
@@ -43,7 +43,7 @@ impl Log {
             let sequence = Sequence::new(place).expect("a test is shorter");
             let event = Record::read(&record).expect("it was just written").to_event(sequence);
             let event = event.unwrap_or_else(|error| panic!("{error}: {line}"));
-            assert_eq!(state.apply(&event, &mut Vec::new()), Outcome::Applied);
+            assert_eq!(state.apply(&event, &mut Vec::new()), ApplyOutcome::Applied);
             log.records.push(record);
             log.events.push(event);
             log.states.push(state.clone());
@@ -70,11 +70,11 @@ impl Log {
     }
 
     pub fn projector(&self, dialect: Dialect, after: usize, turn: Option<Sequence>) -> Box<dyn Projector> {
-        self.projector_with(dialect, after, Options { turn, ..Options::default() })
+        self.projector_with(dialect, after, ReaderOptions { turn, ..ReaderOptions::default() })
     }
 
-    fn projector_with(&self, dialect: Dialect, after: usize, options: Options) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
+    fn projector_with(&self, dialect: Dialect, after: usize, options: ReaderOptions) -> Box<dyn Projector> {
+        let session = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] };
         dialect.projector(&session, self.state(after).clone(), options)
     }
 
@@ -86,10 +86,10 @@ impl Log {
 
     /// What a projector that is made after event `after` tells of the rest.
     pub fn tail(&self, dialect: Dialect, after: usize, turn: Option<Sequence>) -> Vec<Delivered> {
-        self.tail_with(dialect, after, Options { turn, ..Options::default() })
+        self.tail_with(dialect, after, ReaderOptions { turn, ..ReaderOptions::default() })
     }
 
-    pub fn tail_with(&self, dialect: Dialect, after: usize, options: Options) -> Vec<Delivered> {
+    pub fn tail_with(&self, dialect: Dialect, after: usize, options: ReaderOptions) -> Vec<Delivered> {
         let mut projector = self.projector_with(dialect, after, options);
         let mut out = Vec::new();
         for sequence in after..self.len() {

@@ -6,8 +6,8 @@ use jsonschema::Validator;
 use riverrun_dialect::native::lime::lime;
 use riverrun_dialect::native::strict::strict;
 use riverrun_event::{
-    Composer, Event, EventType, Record, Sequence, SessionId, Timestamp, decode, decode_wire, json, sample,
-    write_record,
+    Composer, Event, EventType, LIME_SCHEMA_VERSION, Record, Sequence, SessionId, Timestamp, decode,
+    decode_wire, json, sample, write_record,
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn validators() -> Option<(Validator, Validator)> {
 /// The events of a log: the line, as record bytes.
 fn records(lines: &str) -> Vec<Vec<u8>> {
     let record = |line: &str| {
-        let text = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
+        let text = json::compact(line.as_bytes(), &json::JsonLimits::default()).expect("a line is JSON");
         let mut record = Vec::new();
         write_record(
             &decode(&text).expect("a line is an event").draft,
@@ -202,7 +202,7 @@ fn a_mapped_event_reads_as_what_it_became() {
 }
 
 #[test]
-fn a_cancelled_turn_is_a_failed_one_that_says_so() {
+fn a_cancelled_turn_is_a_failed_turn_marked_cancelled() {
     let line = r#"{"type":"turn.cancelled","turnId":"t_1","status":"x","payload":{"mode":"immediate","reason":"the user said \"stop\""}}"#;
     each_strict(line, |_, strict| {
         let strict = strict.expect("the standard can say it");
@@ -223,7 +223,7 @@ fn a_cancelled_turn_is_a_failed_one_that_says_so() {
 }
 
 #[test]
-fn vendor_types_and_items_are_a_status_that_says_what_it_was() {
+fn vendor_types_and_items_become_a_status_with_the_native_type() {
     let line = "{\"type\":\"x.acme.thing\",\"status\":\"odd\",\"payload\":{\"a\":1}}\n";
     each_strict(line, |_, strict| {
         let strict = strict.expect("it has a form");

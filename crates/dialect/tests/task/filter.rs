@@ -1,15 +1,15 @@
 //! What is delivered is right without the rest.
 
-use riverrun_dialect::task::reference_client::Client;
-use riverrun_dialect::{IndexUnit, task};
+use riverrun_dialect::task::reference_client::ReferenceClient;
+use riverrun_dialect::{OffsetUnit, task};
 use riverrun_fold::{Change, State};
 use serde_json::{Value, json};
 
 use crate::log::{Delivered, Log, assert_same, objects, recordings, take_all};
 use crate::vectors;
 
-fn client_of<'a>(frames: impl IntoIterator<Item = &'a Delivered>) -> Client {
-    let mut client = Client::default();
+fn client_of<'a>(frames: impl IntoIterator<Item = &'a Delivered>) -> ReferenceClient {
+    let mut client = ReferenceClient::default();
     frames.into_iter().for_each(|frame| take_all(&mut client, std::slice::from_ref(frame)));
     client
 }
@@ -21,8 +21,8 @@ fn a_client_without_deltas_ends_with_the_object() {
         let kind = |frame: &Delivered| log.event(frame.sequence as usize).kind.as_str();
         let is_delta =
             |frame: &&Delivered| ["model.delta", "reasoning.delta", "tool.args"].contains(&kind(frame));
-        let client = client_of(log.frames(IndexUnit::CodePoint).iter().filter(|frame| !is_delta(frame)));
-        assert_same(&client, log.state(log.len()), IndexUnit::CodePoint, &name);
+        let client = client_of(log.frames(OffsetUnit::CodePoint).iter().filter(|frame| !is_delta(frame)));
+        assert_same(&client, log.state(log.len()), OffsetUnit::CodePoint, &name);
     }
 }
 
@@ -38,8 +38,8 @@ fn forget_children(object: &mut Value) {
 #[test]
 fn a_client_of_one_task_holds_it() {
     for (name, log) in recordings() {
-        let whole = log.frames(IndexUnit::CodePoint);
-        for (task, mut object) in objects(log.state(log.len()), IndexUnit::CodePoint) {
+        let whole = log.frames(OffsetUnit::CodePoint);
+        for (task, mut object) in objects(log.state(log.len()), OffsetUnit::CodePoint) {
             let is_wanted = |frame: &&Delivered| frame.json.contains(&format!("\"task_id\":\"{task}\""));
             let client = client_of(whole.iter().filter(is_wanted));
             let mut seen = client.object(task.as_str()).unwrap_or_default();
@@ -59,8 +59,8 @@ fn a_client_without_lifecycle_frames_nests_children_by_their_call() {
         .filter(|(name, _)| name.contains("sub"));
     for (name, log) in nested {
         let is_lifecycle = |frame: &&Delivered| frame.json.contains("\"task\":{");
-        let client = client_of(log.frames(IndexUnit::CodePoint).iter().filter(|frame| !is_lifecycle(frame)));
-        for (task, object) in objects(log.state(log.len()), IndexUnit::CodePoint) {
+        let client = client_of(log.frames(OffsetUnit::CodePoint).iter().filter(|frame| !is_lifecycle(frame)));
+        for (task, object) in objects(log.state(log.len()), OffsetUnit::CodePoint) {
             let seen = client.object(task.as_str()).unwrap_or_default();
             assert_eq!(seen["output"], object["output"], "{name}, task {task}");
         }
@@ -90,10 +90,10 @@ fn the_object_of_a_sealed_task_is_what_it_was() {
         for change in &changes {
             let Change::TurnSealed(turn) = change else { continue };
             let id = &turn.tasks[0].task_id;
-            let kept = task::object_of_sealed(turn, id, IndexUnit::CodePoint);
+            let kept = task::object_of_sealed(turn, id, OffsetUnit::CodePoint);
             assert!(kept.is_some());
-            assert_eq!(kept, task::object(&before, id, IndexUnit::CodePoint));
-            assert_eq!(task::object(&state, id, IndexUnit::CodePoint), None);
+            assert_eq!(kept, task::object(&before, id, OffsetUnit::CodePoint));
+            assert_eq!(task::object(&state, id, OffsetUnit::CodePoint), None);
             sealed += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! Sessions that nobody wrote by hand: any order of events, sensible or not.
 
 use proptest::prelude::*;
-use riverrun_dialect::IndexUnit;
+use riverrun_dialect::OffsetUnit;
 use serde_json::{Value, json};
 
 use crate::log::Log;
@@ -210,20 +210,20 @@ fn config(cases: u32) -> ProptestConfig {
 
 fn check(lines: &[String]) {
     let log = Log::of(lines.iter().map(String::as_str));
-    for unit in IndexUnit::ALL {
+    for unit in OffsetUnit::ALL {
         check_every_prefix("generated", &log, unit);
         check_duplicates("generated", &log, unit);
     }
-    check_coalesced("generated", &log, IndexUnit::Utf16);
-    check_every_cut("generated", &log, IndexUnit::Utf16);
-    check_every_opening("generated", &log, IndexUnit::Utf8);
+    check_coalesced("generated", &log, OffsetUnit::Utf16);
+    check_every_cut("generated", &log, OffsetUnit::Utf16);
+    check_every_opening("generated", &log, OffsetUnit::Utf8);
 }
 
 proptest! {
     #![proptest_config(config(96))]
 
     #[test]
-    fn any_session_is_told_so_that_a_client_holds_it(lines in proptest::collection::vec(event(0), 1..30)) {
+    fn a_client_rebuilds_any_session_from_its_frames(lines in proptest::collection::vec(event(0), 1..30)) {
         check(&lines);
     }
 }

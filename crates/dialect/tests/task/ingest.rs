@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use riverrun_dialect::IndexUnit;
+use riverrun_dialect::OffsetUnit;
 use riverrun_dialect::task::{FrameError, FrameReader};
 use serde_json::{Value, json};
 
@@ -47,8 +47,8 @@ fn the_frames_of_every_vector_give_its_object_back() {
         let events = ingested(&vector.folder);
         let log = Log::of(events.iter().map(String::as_str));
         assert_eq!(log.len(), events.len(), "{}: every frame is an event that ingest takes", vector.name);
-        let given: Vec<Value> = objects(&log, IndexUnit::CodePoint).lines().map(told).collect();
-        let expected: Vec<Value> = objects(&vector.log, IndexUnit::CodePoint).lines().map(told).collect();
+        let given: Vec<Value> = objects(&log, OffsetUnit::CodePoint).lines().map(told).collect();
+        let expected: Vec<Value> = objects(&vector.log, OffsetUnit::CodePoint).lines().map(told).collect();
         assert_eq!(given, expected, "{}", vector.name);
     }
 }
@@ -65,9 +65,9 @@ fn what_was_ingested_is_published_as_it_came() {
         };
         let log = Log::of(ingested(&vector.folder).iter().map(String::as_str));
         let again: Vec<Value> =
-            log.frames(IndexUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
+            log.frames(OffsetUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
         let first: Vec<Value> =
-            vector.log.frames(IndexUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
+            vector.log.frames(OffsetUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
         let kinds = |frames: &[Value]| -> Vec<String> {
             frames.iter().map(|frame| frame["type"].to_string()).collect()
         };
@@ -103,13 +103,13 @@ fn frames_of_the_released_server_come_to_the_same_object() {
     assert_eq!(log.len(), events.len(), "every frame is an event that ingest takes");
     let problems = &log.state(log.len()).problems;
     assert_eq!(problems.count, 0, "{problems:?}");
-    check_file(&folder.join("object.json"), &objects(&log, IndexUnit::CodePoint));
+    check_file(&folder.join("object.json"), &objects(&log, OffsetUnit::CodePoint));
     is_folded("agentlin_released", events);
 }
 
 /// A publisher may send its frames in several requests.
 #[test]
-fn a_reader_goes_on_where_the_session_stands() {
+fn a_reader_resumes_at_the_head_of_the_session() {
     let folder = root().join("spec/vectors/ingest/agentlin_released");
     let frames = std::fs::read_to_string(folder.join("frames.ndjson")).expect("a vector has frames");
     let whole = ingested(&folder);
@@ -121,7 +121,7 @@ fn a_reader_goes_on_where_the_session_stands() {
 }
 
 #[test]
-fn a_frame_of_the_released_server_that_has_no_native_form_is_kept() {
+fn a_released_frame_without_native_form_is_stored() {
     for kind in ["audio.delta", "file.done", "image.done", "block.done", "tool_result.delta", "of_next_year"]
     {
         let frame =
@@ -144,7 +144,7 @@ fn a_frame_without_its_members_is_refused_by_name() {
 }
 
 #[test]
-fn an_answer_of_agentlins_rpc_is_unwrapped_and_unknown_frames_are_kept() {
+fn an_agentlin_rpc_answer_is_unwrapped_and_unknown_frames_are_stored() {
     let event = |frame: &str| -> Value {
         serde_json::from_str(&event_of(frame).expect("a frame")).expect("an event is JSON")
     };

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::task::reference_client::Client;
-use riverrun_dialect::{Coalescer, Dialect, Frames, IndexUnit, Options, Projector, task};
+use riverrun_dialect::registry::ProjectedSession;
+use riverrun_dialect::task::reference_client::ReferenceClient;
+use riverrun_dialect::{Coalescer, Dialect, Frames, OffsetUnit, Projector, ReaderOptions, task};
 use riverrun_event::{Event, Record, Sequence, SessionId, TaskId, Timestamp, decode, json, write_record};
-use riverrun_fold::{Outcome, State};
+use riverrun_fold::{ApplyOutcome, State};
 use serde_json::Value;
 
 pub struct Log {
@@ -30,7 +30,7 @@ impl Log {
     /// One event per line, in sequence from 1.
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let record = |line: &str| {
-            let text = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
+            let text = json::compact(line.as_bytes(), &json::JsonLimits::default()).expect("a line is JSON");
             // What ingest refuses is never in a log; the fold's vectors hold some of it.
             let decoded = decode(&text).ok()?;
             let mut record = Vec::new();
@@ -47,7 +47,7 @@ impl Log {
         let mut states = vec![State::new(session.clone())];
         for event in &events {
             let mut next = states[states.len() - 1].clone();
-            assert_eq!(next.apply(event, &mut Vec::new()), Outcome::Applied);
+            assert_eq!(next.apply(event, &mut Vec::new()), ApplyOutcome::Applied);
             states.push(next);
         }
         Self { session, records, events, states }
@@ -76,9 +76,13 @@ impl Log {
         &self.states[events]
     }
 
-    pub fn projector(&self, state: State, unit: IndexUnit) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
-        Dialect::Task.projector(&session, state, Options { index_unit: unit, ..Options::default() })
+    pub fn projector(&self, state: State, unit: OffsetUnit) -> Box<dyn Projector> {
+        let session = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] };
+        Dialect::Task.projector(
+            &session,
+            state,
+            ReaderOptions { index_unit: unit, ..ReaderOptions::default() },
+        )
     }
 
     /// What a projector that stands after event `after` tells of the rest.
@@ -110,12 +114,12 @@ impl Log {
         out
     }
 
-    pub fn frames(&self, unit: IndexUnit) -> Vec<Delivered> {
+    pub fn frames(&self, unit: OffsetUnit) -> Vec<Delivered> {
         let mut projector = self.projector(self.state(0).clone(), unit);
         self.tail(projector.as_mut(), 0)
     }
 
-    pub fn opening(&self, events: usize, unit: IndexUnit) -> Vec<Delivered> {
+    pub fn opening(&self, events: usize, unit: OffsetUnit) -> Vec<Delivered> {
         let mut frames = Frames::default();
         self.projector(self.state(events).clone(), unit).opening(&mut frames);
         delivered(&frames)
@@ -132,14 +136,14 @@ fn delivered(frames: &Frames) -> Vec<Delivered> {
     frames.iter().map(owned).collect()
 }
 
-pub fn take_all(client: &mut Client, frames: &[Delivered]) {
+pub fn take_all(client: &mut ReferenceClient, frames: &[Delivered]) {
     for frame in frames {
         client.take(&frame.json).unwrap_or_else(|error| panic!("{error}: {}", frame.json));
     }
 }
 
 /// What the user sees of each task in the window: `content` is for the model, and no frame has it.
-pub fn objects(state: &State, unit: IndexUnit) -> Vec<(TaskId, Value)> {
+pub fn objects(state: &State, unit: OffsetUnit) -> Vec<(TaskId, Value)> {
     let object = |id: &TaskId| {
         let text = task::object(state, id, unit).expect("the task is in the window");
         let mut object: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -155,7 +159,7 @@ pub fn objects(state: &State, unit: IndexUnit) -> Vec<(TaskId, Value)> {
 }
 
 /// Checks that the client holds what the state holds.
-pub fn assert_same(client: &Client, state: &State, unit: IndexUnit, place: &str) {
+pub fn assert_same(client: &ReferenceClient, state: &State, unit: OffsetUnit, place: &str) {
     for (id, object) in objects(state, unit) {
         let seen = client.object(id.as_str()).unwrap_or_default();
         assert_eq!(seen, object, "{place}: task {id} as the client sees it, and as it is");

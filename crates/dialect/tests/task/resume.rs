@@ -1,7 +1,7 @@
 //! Whatever part of the stream a client saw, it ends with the object that the fold has.
 
-use riverrun_dialect::IndexUnit;
-use riverrun_dialect::task::reference_client::Client;
+use riverrun_dialect::OffsetUnit;
+use riverrun_dialect::task::reference_client::ReferenceClient;
 
 use crate::log::{Delivered, Log, assert_same, recordings, take_all};
 use crate::vectors;
@@ -12,9 +12,9 @@ fn every_log() -> Vec<(String, Log)> {
 }
 
 /// A client of the whole stream holds, after each event, what the fold holds then.
-pub fn check_every_prefix(name: &str, log: &Log, unit: IndexUnit) {
+pub fn check_every_prefix(name: &str, log: &Log, unit: OffsetUnit) {
     let frames = log.frames(unit);
-    let mut client = Client::default();
+    let mut client = ReferenceClient::default();
     let mut rest = frames.as_slice();
     for sequence in 1..=log.len() {
         let of_event = rest.iter().take_while(|frame| frame.sequence == sequence as u64).count();
@@ -26,7 +26,7 @@ pub fn check_every_prefix(name: &str, log: &Log, unit: IndexUnit) {
 }
 
 /// A client that is cut off behind any frame, and comes back there, misses and repeats nothing.
-pub fn check_every_cut(name: &str, log: &Log, unit: IndexUnit) {
+pub fn check_every_cut(name: &str, log: &Log, unit: OffsetUnit) {
     let whole = log.frames(unit);
     for cut in 0..=whole.len() {
         // The reader's place: after an event, or behind some parts of the next one.
@@ -42,11 +42,11 @@ pub fn check_every_cut(name: &str, log: &Log, unit: IndexUnit) {
 }
 
 /// A reader without a state gets opening frames, at any place, and then ends where everybody ends.
-pub fn check_every_opening(name: &str, log: &Log, unit: IndexUnit) {
+pub fn check_every_opening(name: &str, log: &Log, unit: OffsetUnit) {
     for after in 0..=log.len() {
         let place = format!("{name}, opened after event {after}");
         let (state, opening) = (log.state(after), log.opening(after, unit));
-        let mut client = Client::default();
+        let mut client = ReferenceClient::default();
         take_all(&mut client, &opening);
         assert_same(&client, state, unit, &place);
         let mut projector = log.projector(state.clone(), unit);
@@ -72,9 +72,9 @@ fn assert_rising(opening: &[Delivered], tail: &[Delivered], place: &str) {
 }
 
 /// A reader that catches up on joined deltas ends with the same object, at the same number.
-pub fn check_coalesced(name: &str, log: &Log, unit: IndexUnit) {
+pub fn check_coalesced(name: &str, log: &Log, unit: OffsetUnit) {
     for after in (0..=log.len()).step_by(5) {
-        let mut client = Client::default();
+        let mut client = ReferenceClient::default();
         let opening = log.opening(after, unit);
         take_all(&mut client, &opening);
         let mut projector = log.projector(log.state(after).clone(), unit);
@@ -89,9 +89,9 @@ pub fn check_coalesced(name: &str, log: &Log, unit: IndexUnit) {
 }
 
 /// Frames that come twice, one by one or in stretches, change nothing.
-pub fn check_duplicates(name: &str, log: &Log, unit: IndexUnit) {
+pub fn check_duplicates(name: &str, log: &Log, unit: OffsetUnit) {
     let whole = log.frames(unit);
-    let mut client = Client::default();
+    let mut client = ReferenceClient::default();
     for (at, frame) in whole.iter().enumerate() {
         take_all(&mut client, &[frame.clone(), frame.clone()]);
         if at % 7 == 0 {
@@ -102,7 +102,7 @@ pub fn check_duplicates(name: &str, log: &Log, unit: IndexUnit) {
 }
 
 /// A projector that is handed an event twice tells it once.
-fn check_duplicate_events(name: &str, log: &Log, unit: IndexUnit) {
+fn check_duplicate_events(name: &str, log: &Log, unit: OffsetUnit) {
     let mut projector = log.projector(log.state(0).clone(), unit);
     let mut frames = riverrun_dialect::Frames::default();
     for sequence in 1..=log.len() {
@@ -118,49 +118,49 @@ fn check_duplicate_events(name: &str, log: &Log, unit: IndexUnit) {
 #[test]
 fn a_client_of_the_whole_stream_holds_the_object_after_each_event() {
     for (name, log) in every_log() {
-        for unit in IndexUnit::ALL {
+        for unit in OffsetUnit::ALL {
             check_every_prefix(&name, &log, unit);
         }
     }
 }
 
 #[test]
-fn a_client_that_resumes_behind_any_frame_gets_exactly_the_rest() {
+fn a_client_that_resumes_after_any_frame_gets_exactly_the_remaining_frames() {
     for (name, log) in every_log() {
-        check_every_cut(&name, &log, IndexUnit::Utf16);
+        check_every_cut(&name, &log, OffsetUnit::Utf16);
     }
 }
 
 #[test]
 fn a_client_without_a_state_is_opened_at_any_place() {
     for (name, log) in every_log() {
-        check_every_opening(&name, &log, IndexUnit::CodePoint);
+        check_every_opening(&name, &log, OffsetUnit::CodePoint);
     }
 }
 
 #[test]
 fn a_client_that_catches_up_on_joined_deltas_ends_the_same() {
     for (name, log) in every_log() {
-        check_coalesced(&name, &log, IndexUnit::Utf16);
+        check_coalesced(&name, &log, OffsetUnit::Utf16);
     }
 }
 
 #[test]
-fn what_comes_twice_is_told_and_taken_once() {
+fn a_duplicate_frame_is_reported_and_applied_once() {
     for (name, log) in every_log() {
-        check_duplicates(&name, &log, IndexUnit::CodePoint);
-        check_duplicate_events(&name, &log, IndexUnit::CodePoint);
+        check_duplicates(&name, &log, OffsetUnit::CodePoint);
+        check_duplicate_events(&name, &log, OffsetUnit::CodePoint);
     }
 }
 
 #[test]
 fn a_snapshot_of_any_prefix_goes_on_with_the_same_bytes() {
     for (name, log) in every_log() {
-        let whole = log.frames(IndexUnit::Utf8);
+        let whole = log.frames(OffsetUnit::Utf8);
         for after in 0..=log.len() {
             let state =
                 riverrun_fold::State::from_json(&log.state(after).to_json()).expect("a state reads back");
-            let mut projector = log.projector(state, IndexUnit::Utf8);
+            let mut projector = log.projector(state, OffsetUnit::Utf8);
             let tail = log.tail(projector.as_mut(), after);
             let from = whole.iter().position(|frame| frame.sequence as usize > after).unwrap_or(whole.len());
             assert_eq!(tail, whole[from..], "{name}, from a snapshot after event {after}");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_dialect::{IndexUnit, task};
+use riverrun_dialect::{OffsetUnit, task};
 
 use crate::log::{Delivered, Log, root};
 
@@ -36,7 +36,7 @@ fn lines(frames: &[Delivered]) -> String {
 }
 
 /// The objects of all tasks, one per line.
-pub fn objects(log: &Log, unit: IndexUnit) -> String {
+pub fn objects(log: &Log, unit: OffsetUnit) -> String {
     let state = log.state(log.len());
     let object = |id| format!("{}\n", task::object(state, id, unit).expect("the task is in the window"));
     state.tasks.iter().map(|task| object(&task.task_id)).collect()
@@ -56,9 +56,9 @@ fn every_vector_gives_its_frames_its_opening_and_its_object() {
     let vectors = vectors("dialect/task");
     assert!(!vectors.is_empty());
     for Vector { folder, log, .. } in vectors {
-        check_file(&folder.join("frames.ndjson"), &lines(&log.frames(IndexUnit::CodePoint)));
-        check_file(&folder.join("opening.ndjson"), &lines(&log.opening(log.len(), IndexUnit::CodePoint)));
-        check_file(&folder.join("object.json"), &objects(&log, IndexUnit::CodePoint));
+        check_file(&folder.join("frames.ndjson"), &lines(&log.frames(OffsetUnit::CodePoint)));
+        check_file(&folder.join("opening.ndjson"), &lines(&log.opening(log.len(), OffsetUnit::CodePoint)));
+        check_file(&folder.join("object.json"), &objects(&log, OffsetUnit::CodePoint));
     }
 }
 
@@ -66,7 +66,7 @@ fn every_vector_gives_its_frames_its_opening_and_its_object() {
 fn citations_stand_in_the_readers_unit() {
     let folder = root().join("spec/vectors/dialect/task/citations");
     let log = Log::read(&folder.join("events.ndjson"));
-    for unit in [IndexUnit::Utf16, IndexUnit::Utf8] {
+    for unit in [OffsetUnit::Utf16, OffsetUnit::Utf8] {
         check_file(&folder.join(format!("frames.{}.ndjson", unit.as_str())), &lines(&log.frames(unit)));
         check_file(&folder.join(format!("object.{}.json", unit.as_str())), &objects(&log, unit));
     }
@@ -76,7 +76,7 @@ fn citations_stand_in_the_readers_unit() {
 #[test]
 fn every_citation_points_at_its_marker() {
     for Vector { name, log, .. } in vectors("dialect/task") {
-        for unit in IndexUnit::ALL {
+        for unit in OffsetUnit::ALL {
             for line in objects(&log, unit).lines() {
                 let object: serde_json::Value = serde_json::from_str(line).expect("an object is JSON");
                 check_markers(&object, unit, &name);
@@ -85,7 +85,7 @@ fn every_citation_points_at_its_marker() {
     }
 }
 
-fn check_markers(value: &serde_json::Value, unit: IndexUnit, name: &str) {
+fn check_markers(value: &serde_json::Value, unit: OffsetUnit, name: &str) {
     let references = value["annotations"].as_array().into_iter().flatten();
     for reference in references.filter(|annotation| annotation["type"] == "reference_to_block") {
         let text = value["text"].as_str().expect("an annotated block has a text");
@@ -102,13 +102,13 @@ fn check_markers(value: &serde_json::Value, unit: IndexUnit, name: &str) {
     }
 }
 
-fn cut(text: &str, start: usize, end: usize, unit: IndexUnit) -> String {
+fn cut(text: &str, start: usize, end: usize, unit: OffsetUnit) -> String {
     match unit {
-        IndexUnit::CodePoint => text.chars().skip(start).take(end - start).collect(),
-        IndexUnit::Utf16 => {
+        OffsetUnit::CodePoint => text.chars().skip(start).take(end - start).collect(),
+        OffsetUnit::Utf16 => {
             let units: Vec<u16> = text.encode_utf16().collect();
             String::from_utf16_lossy(&units[start..end])
         }
-        IndexUnit::Utf8 => text[start..end].to_owned(),
+        OffsetUnit::Utf8 => text[start..end].to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! A reader that comes at any place, without a state, ends up with what a reader of everything has.
 
 use proptest::prelude::*;
-use riverrun_dialect::{Answer, Dialect, responses};
+use riverrun_dialect::{Dialect, WholeAnswer, responses};
 use serde_json::{Value, json};
 
 use crate::log::{DIALECTS, Got, Log, opening, root, turns};
@@ -84,7 +84,7 @@ fn the_whole_object_is_what_a_reader_of_the_stream_holds() {
     for (name, log) in turns() {
         for dialect in DIALECTS {
             let held = accumulate(dialect, &log.feed(log.begun(dialect).as_mut(), 0, log.len()));
-            let Answer::Whole(object) = log.answer(dialect, log.len()) else { continue };
+            let WholeAnswer::Whole(object) = log.answer(dialect, log.len()) else { continue };
             let object: Value = serde_json::from_str(&object).expect("an object is JSON");
             match dialect {
                 Dialect::Chat => check_completion(&name, &held, &object),
@@ -139,7 +139,7 @@ fn numbers_are_dense_from_zero_and_do_not_depend_on_the_reader() {
 
 /// What came before the turn, and what comes after it, is not seen in it.
 #[test]
-fn a_turn_is_the_same_wherever_it_stands_in_the_log() {
+fn a_turn_is_the_same_at_any_position_in_the_log() {
     let text = |name: &str| {
         let path = root().join(format!("spec/vectors/dialect/turns/{name}.ndjson"));
         std::fs::read_to_string(path).expect("the vector is there")

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Answer, Dialect, Frames, Options, Projector, before_turn, write_frame};
+use riverrun_dialect::registry::ProjectedSession;
+use riverrun_dialect::{Dialect, Frames, Projector, ReaderOptions, WholeAnswer, before_turn, write_frame};
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
-use riverrun_fold::{Outcome, State};
+use riverrun_fold::{ApplyOutcome, State};
 use serde_json::Value;
 
 pub struct Log {
@@ -33,7 +33,7 @@ pub const DIALECTS: [Dialect; 4] = [Dialect::Responses, Dialect::Chat, Dialect::
 impl Log {
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let record = |line: &str| {
-            let text = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
+            let text = json::compact(line.as_bytes(), &json::JsonLimits::default()).expect("a line is JSON");
             let decoded = decode(&text).unwrap_or_else(|error| panic!("{error}: {line}"));
             let timestamp = decoded.draft.timestamp.unwrap_or(Timestamp::from_millis(1_772_442_000_000));
             let mut record = Vec::new();
@@ -50,7 +50,7 @@ impl Log {
         let mut states = vec![State::new(session.clone())];
         for event in &events {
             let mut next = states[states.len() - 1].clone();
-            assert_eq!(next.apply(event, &mut Vec::new()), Outcome::Applied);
+            assert_eq!(next.apply(event, &mut Vec::new()), ApplyOutcome::Applied);
             states.push(next);
         }
         Self { session, records, events, states }
@@ -65,15 +65,15 @@ impl Log {
     }
 
     pub fn begun(&self, dialect: Dialect) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
+        let session = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] };
         dialect.projector(&session, self.states[0].clone(), options())
     }
 
     /// A projector of the turn that begins with event `first`.
     pub fn projector(&self, dialect: Dialect, state: State, first: usize) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
+        let session = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] };
         let turn = Sequence::new(first as u64);
-        dialect.projector(&session, state, Options { turn, ..Options::default() })
+        dialect.projector(&session, state, ReaderOptions { turn, ..ReaderOptions::default() })
     }
 
     /// Nothing but the place after the first `events`.
@@ -101,7 +101,7 @@ impl Log {
     /// The body of the whole turn, as bytes.
     pub fn body(&self, dialect: Dialect) -> String {
         let (mut projector, mut frames, mut out) = (self.begun(dialect), Frames::default(), String::new());
-        let origin = Session { id: &self.session, incarnation: 1, origins: &[] }.origin();
+        let origin = ProjectedSession { id: &self.session, incarnation: 1, origins: &[] }.origin();
         for at in 0..self.len() {
             frames.clear();
             let record = Record::read(&self.records[at]).expect("it was written above");
@@ -112,15 +112,15 @@ impl Log {
         out
     }
 
-    pub fn answer(&self, dialect: Dialect, events: usize) -> Answer {
+    pub fn answer(&self, dialect: Dialect, events: usize) -> WholeAnswer {
         let mut projector = self.begun(dialect);
         self.feed(projector.as_mut(), 0, events);
         projector.answer()
     }
 }
 
-pub fn options() -> Options {
-    Options { turn: Some(Sequence::new(1).expect("a place")), ..Options::default() }
+pub fn options() -> ReaderOptions {
+    ReaderOptions { turn: Some(Sequence::new(1).expect("a place")), ..ReaderOptions::default() }
 }
 
 pub fn opening(projector: &dyn Projector) -> Vec<Got> {

@@ -1,10 +1,10 @@
 //! Requests of foreign clients, and what they are told when something is wrong.
 
-use riverrun_dialect::request::{Failure, InputItem, MessageThread, ModelCall, ToolChoice};
+use riverrun_dialect::request::{InputItem, MessageThread, ModelCall, RequestFailure, RequestedToolChoice};
 use riverrun_dialect::{Dialect, anthropic, chat, gemini, responses};
 use serde_json::{Value, json};
 
-type Decode = fn(&[u8]) -> Result<ModelCall, Failure>;
+type Decode = fn(&[u8]) -> Result<ModelCall, RequestFailure>;
 
 fn decoded(decode: Decode, body: Value) -> ModelCall {
     decode(body.to_string().as_bytes()).unwrap_or_else(|failure| panic!("{failure}: {body}"))
@@ -46,7 +46,7 @@ fn a_response_request_is_read_whole() {
     assert!(call.stream && call.background);
     assert_eq!(call.previous.as_deref(), Some("resp_t0"));
     assert_eq!(call.tools.len(), 1);
-    assert_eq!(call.tool_choice, ToolChoice::Named("f".to_owned()));
+    assert_eq!(call.tool_choice, RequestedToolChoice::Named("f".to_owned()));
     assert_eq!(call.extra.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["include"]);
     assert_eq!(
         items(&call),
@@ -110,7 +110,10 @@ fn an_anthropic_request_is_read_whole() {
         }),
     );
     assert_eq!(call.instructions.as_deref(), Some("s"));
-    assert_eq!((call.tool_choice.clone(), call.parallel_tool_calls), (ToolChoice::Required, Some(false)));
+    assert_eq!(
+        (call.tool_choice.clone(), call.parallel_tool_calls),
+        (RequestedToolChoice::Required, Some(false))
+    );
     assert_eq!(
         items(&call),
         json!([
@@ -138,7 +141,7 @@ fn a_gemini_request_is_read_whole() {
     let call = gemini::request::decode("m", true, body.to_string().as_bytes()).expect("it is read");
     assert_eq!((call.model.as_str(), call.stream, call.max_output_tokens), ("m", true, Some(5)));
     assert_eq!((call.instructions.as_deref(), call.continuation.as_deref()), (Some("s"), Some("7.x")));
-    assert_eq!((call.tools.len(), &call.tool_choice), (1, &ToolChoice::Required));
+    assert_eq!((call.tools.len(), &call.tool_choice), (1, &RequestedToolChoice::Required));
     assert_eq!(
         items(&call),
         json!([
@@ -213,7 +216,7 @@ fn a_refusal_names_the_place_and_the_fix() {
 
 /// Content that is newer than this is the service's to know; everybody else says where it stands.
 #[test]
-fn parts_of_another_type_are_kept_as_they_are() {
+fn parts_of_another_type_pass_through_unchanged() {
     let film = json!({"type": "film", "film": {"url": "https://example.com/a.mp4"}});
     let said = json!([{"role": "user", "content": [film]}]);
     let cases: [(Decode, Value, &str); 3] = [
@@ -253,7 +256,7 @@ fn parts_of_another_type_are_kept_as_they_are() {
 
 #[test]
 fn errors_have_the_shape_of_their_dialect() {
-    let failure = Failure::new(404, "not_found", "no such model").param("model");
+    let failure = RequestFailure::new(404, "not_found", "no such model").param("model");
     let body = |dialect: Dialect| {
         serde_json::from_str::<Value>(&dialect.error_body(&failure, Some("req_1")).expect("a shape"))
             .expect("JSON")
@@ -268,7 +271,7 @@ fn errors_have_the_shape_of_their_dialect() {
 
 #[test]
 fn models_and_input_items_are_lists() {
-    let model = responses::models::Model { id: "agent/x", created: 7, owned_by: "riverrun" };
+    let model = responses::models::OpenAiModel { id: "agent/x", created: 7, owned_by: "riverrun" };
     let models: Value = serde_json::from_str(&responses::models::models(&[model])).expect("JSON");
     assert_eq!(
         models["data"][0],
@@ -277,7 +280,7 @@ fn models_and_input_items_are_lists() {
     assert_eq!((&models["object"], &models["data"][0]["object"]), (&json!("list"), &json!("model")));
     let log = crate::log::turn("text");
     let turn = &log.state(log.len()).turns[0];
-    let list = responses::input_items(turn, &responses::Page::default()).expect("a list");
+    let list = responses::input_items(turn, &responses::ItemPageQuery::default()).expect("a list");
     let list: Value = serde_json::from_str(&list).expect("JSON");
     assert_eq!(list["data"][0]["content"], json!([{"type": "input_text", "text": "weather?"}]));
     let id = responses::response_id(&turn.turn_id);

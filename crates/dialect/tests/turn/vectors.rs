@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use riverrun_dialect::{Answer, Dialect};
+use riverrun_dialect::{Dialect, WholeAnswer};
 
 use crate::log::{DIALECTS, parse_sse, root, turns};
 
@@ -23,9 +23,9 @@ fn every_turn_gives_its_body_and_its_object() {
             let folder = root().join("spec/vectors/dialect").join(dialect.name());
             check_file(&folder.join(format!("{name}.sse")), &log.body(dialect));
             let answer = match log.answer(dialect, log.len()) {
-                Answer::Whole(object) => object,
-                Answer::Failed(failure) => dialect.error_body(&failure, None).expect("it has a shape"),
-                Answer::None | Answer::Open(_) => panic!("{name}: the turn is over"),
+                WholeAnswer::Whole(object) => object,
+                WholeAnswer::Failed(failure) => dialect.error_body(&failure, None).expect("it has a shape"),
+                WholeAnswer::None | WholeAnswer::Open(_) => panic!("{name}: the turn is over"),
             };
             check_file(&folder.join(format!("{name}.json")), &format!("{answer}\n"));
         }
@@ -75,11 +75,11 @@ fn failed_and_cancelled_turns_end_with_an_error() {
 /// no heartbeat is a blank line of its own.
 #[test]
 fn frames_bring_a_cursor_that_the_clients_take() {
-    use riverrun_dialect::{Framing, Heartbeat, Resume};
+    use riverrun_dialect::{Framing, Heartbeat, ResumeMethod};
     for dialect in Dialect::ALL {
         let (rules, name) = (dialect.rules(), dialect.name());
         let own = rules.own_framing();
-        assert_eq!(dialect.resume(own), Resume::Cursor, "{name}");
+        assert_eq!(dialect.resume(own), ResumeMethod::Cursor, "{name}");
         assert_eq!(own == Framing::ForeignSse, *dialect == Dialect::Gemini, "{name}");
         if own == Framing::ForeignSseWithIds {
             let comment = Heartbeat::Bytes(": ka\n");
@@ -88,15 +88,15 @@ fn frames_bring_a_cursor_that_the_clients_take() {
             assert_eq!(rules.heartbeat.on(own), expected, "{name}");
         }
     }
-    assert_eq!(Dialect::Chat.resume(Framing::ForeignSse), Resume::Start);
-    assert_eq!(Dialect::Chat.resume(Framing::Ndjson), Resume::Start);
-    assert_eq!(Dialect::Native.resume(Framing::Ndjson), Resume::Cursor);
+    assert_eq!(Dialect::Chat.resume(Framing::ForeignSse), ResumeMethod::Start);
+    assert_eq!(Dialect::Chat.resume(Framing::Ndjson), ResumeMethod::Start);
+    assert_eq!(Dialect::Native.resume(Framing::Ndjson), ResumeMethod::Cursor);
 }
 
 /// The rest of the framing matrix: nothing but frames and the allowed heartbeat ever stands in a foreign body.
 #[test]
 fn foreign_streams_have_no_words_of_ours() {
-    let control = riverrun_dialect::Control::Draining { retry_millis: 5 };
+    let control = riverrun_dialect::ControlMessage::Draining { retry_millis: 5 };
     for dialect in DIALECTS {
         let rules = dialect.rules();
         let mut out = String::new();

@@ -13,16 +13,16 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
     if !members.is_plain {
         return None;
     }
-    let Members { item_id, output_index, place, call_id, .. } = members;
+    let Members { item_id, output_index, part_index, call_id, .. } = members;
     let (delta, item_id) = (string(members.delta?)?, string_or_none(item_id)?);
-    let (output_index, place) = (number_or_none(output_index)?, number_or_none(place)?);
+    let (output_index, part_index) = (number_or_none(output_index)?, number_or_none(part_index)?);
     match (kind, members.place_name) {
         (EventType::ModelDelta, None | Some("blockIndex")) if call_id.is_none() => {
             Some(Payload::ModelDelta(ModelDelta {
                 delta,
                 item_id,
                 output_index,
-                block_index: place,
+                block_index: part_index,
                 logprobs: None,
                 annotations: None,
                 sent: None,
@@ -33,7 +33,7 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
                 delta,
                 item_id,
                 output_index,
-                summary_index: place,
+                summary_index: part_index,
                 sent: None,
             }))
         }
@@ -54,7 +54,7 @@ struct Members<'a> {
     item_id: Option<&'a str>,
     output_index: Option<&'a str>,
     /// The block or the summary part.
-    place: Option<&'a str>,
+    part_index: Option<&'a str>,
     place_name: Option<&'a str>,
     call_id: Option<&'a str>,
     /// False once a member came that needs the other reader: another spelling, or a name it may know.
@@ -69,7 +69,7 @@ impl<'a> Members<'a> {
             "outputIndex" => &mut self.output_index,
             "blockIndex" | "summaryIndex" => {
                 self.is_plain &= self.place_name.replace(key).is_none();
-                &mut self.place
+                &mut self.part_index
             }
             "callId" => &mut self.call_id,
             _ => {

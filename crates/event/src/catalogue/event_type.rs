@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::catalogue::table::{DESCRIPTIONS, EXTENSIONS, NAMES};
-use crate::catalogue::{EventType, Family};
+use crate::catalogue::{EventFamily, EventType};
 
 impl EventType {
     /// Finds the type by its name. A name that is not known here is kept verbatim in `Other`.
@@ -88,7 +88,7 @@ impl fmt::Display for EventType {
     }
 }
 
-impl fmt::Display for Family {
+impl fmt::Display for EventFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

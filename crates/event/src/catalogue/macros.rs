@@ -189,7 +189,7 @@ macro_rules! catalogue {
 
         /// The first word of a type's name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Family {
+        pub enum EventFamily {
             $(#[doc = $family_doc] $family,)*
             /// Types that are not known here.
             Other,
@@ -223,25 +223,25 @@ macro_rules! catalogue {
             }
 
             /// The first word of the name.
-            pub fn family(&self) -> Family {
+            pub fn family(&self) -> EventFamily {
                 match self {
-                    $($(EventType::$variant => Family::$family,)*)*
-                    EventType::Other(_) => Family::Other,
+                    $($(EventType::$variant => EventFamily::$family,)*)*
+                    EventType::Other(_) => EventFamily::Other,
                 }
             }
         }
 
-        impl Family {
+        impl EventFamily {
             /// Every family, in the order of the table.
-            pub const ALL: &[Family] = &[$(Family::$family,)*];
+            pub const ALL: &[EventFamily] = &[$(EventFamily::$family,)*];
 
             /// The family's name, the first part of its event types.
             pub const fn as_str(self) -> &'static str {
-                match self { $(Family::$family => $family_name,)* Family::Other => "other" }
+                match self { $(EventFamily::$family => $family_name,)* EventFamily::Other => "other" }
             }
             /// What the family is about, in one sentence.
             pub const fn description(self) -> &'static str {
-                match self { $(Family::$family => $family_doc,)* Family::Other => "Types that are not known here." }
+                match self { $(EventFamily::$family => $family_doc,)* EventFamily::Other => "Types that are not known here." }
             }
         }
 

@@ -54,6 +54,6 @@ pub use session::*;
 pub use shared::*;
 pub use strict::{LIME_SCHEMA_VERSION, RUNTIME_ID, ScopeMember, strict_type};
 pub use subagent::*;
-pub use table::{EventType, Family, Payload};
+pub use table::{EventFamily, EventType, Payload};
 pub use task::*;
 pub use tool::*;

@@ -89,7 +89,7 @@ fn locate<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
         let message = error.inner().to_string();
         // Line and column count from the start of the payload, which the sender never saw.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
-        match message.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
+        match message.strip_prefix(MARK).and_then(|marked| marked.split_once(MARK)) {
             Some((inner, message)) => (join(&outer, inner), message.to_owned()),
             None => (outer, message.to_owned()),
         }

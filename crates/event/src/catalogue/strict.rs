@@ -1,6 +1,6 @@
 //! What the Agent Runtime standard asks of an event when it is taken strictly.
 
-use crate::catalogue::{EventType, Family};
+use crate::catalogue::{EventFamily, EventType};
 
 /// The version that the Lime profile of the standard fixes.
 pub const LIME_SCHEMA_VERSION: &str = "lime-profile-0.4.0";
@@ -122,9 +122,9 @@ pub fn strict_type(kind: &EventType) -> (EventType, Option<&'static str>) {
     kind.strict_type()
 }
 
-impl Family {
+impl EventFamily {
     fn scope(self) -> &'static [ScopeMember] {
-        use Family as F;
+        use EventFamily as F;
         match self {
             F::Thread | F::Queue => &[ScopeMember::Thread],
             F::Turn | F::Model | F::Reasoning | F::Permission | F::Sandbox | F::Hook | F::Context => {

@@ -54,7 +54,7 @@ fn every_name_is_read_back_as_its_type() {
 }
 
 #[test]
-fn an_unknown_name_is_kept_verbatim() {
+fn an_unknown_name_is_preserved_verbatim() {
     for name in ["x.acme.thing", "turn.submittedd", "turn", "", "Turn.Submitted", "item.failed"] {
         let kind = EventType::parse(name);
         assert_eq!(kind, EventType::Other(name.into()));
@@ -172,7 +172,7 @@ fn an_absent_payload_reads_like_an_empty_one() {
 }
 
 #[test]
-fn unknown_payloads_items_blocks_and_annotations_are_kept_verbatim() {
+fn unknown_payloads_items_blocks_and_annotations_are_preserved_verbatim() {
     let vendor =
         Payload::parse_text(&EventType::parse("x.acme.thing"), "[1.50, {\"a\" :1}]").expect("any JSON");
     assert_eq!(serde_json::to_string(&vendor).expect("JSON"), "[1.50, {\"a\" :1}]");

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::DecodeError;
 use super::name::{Name, camel_case, is_standard};
 use crate::json::walk;
-use crate::{EventId, EventType, Family, IdError, JobScope, Scope, Sequence, SessionId, Timestamp};
+use crate::{EventFamily, EventId, EventScope, EventType, IdError, JobScope, Sequence, SessionId, Timestamp};
 
 /// The members of an envelope as they were found; names in camelCase.
 #[derive(Default)]
@@ -111,7 +111,7 @@ impl<'a> Members<'a> {
 
     /// The job and the item that an event on jobs is about.
     pub fn job(&self, kind: &EventType) -> Option<Box<JobScope>> {
-        if kind.family() != Family::Job {
+        if kind.family() != EventFamily::Job {
             return None;
         }
         let text = |name| self.other(name).and_then(|raw| serde_json::from_str(raw).ok());
@@ -123,9 +123,9 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
     }
 
-    pub fn scope(&self) -> Result<Scope, DecodeError> {
+    pub fn scope(&self) -> Result<EventScope, DecodeError> {
         let owned = |name| Ok::<_, DecodeError>(self.text(name)?.map(Cow::into_owned));
-        Ok(Scope {
+        Ok(EventScope {
             thread_id: self.id(Name::ThreadId)?,
             turn_id: self.id(Name::TurnId)?,
             task_id: self.id(Name::TaskId)?,

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::members::{Key, Members};
 use super::name::camel_case;
-use crate::{EventType, Family, Payload, PayloadError, RawJson, catalogue, field_names};
+use crate::{EventFamily, EventType, Payload, PayloadError, RawJson, catalogue, field_names};
 
 /// A payload read once: its text, its typed form, and the text again if it may be shown verbatim.
 pub(super) struct Read<'a> {
@@ -36,8 +36,7 @@ impl<'a> Read<'a> {
             return Self { text, typed: Ok(delta), whole: None };
         }
         let typed = Payload::parse_text(kind, text.as_deref().unwrap_or("{}"));
-        let whole =
-            text.as_deref().filter(|_| is_kept_whole(kind)).and_then(|text| RawJson::parse(text).ok());
+        let whole = text.as_deref().filter(|_| is_opaque(kind)).and_then(|text| RawJson::parse(text).ok());
         Self { text, typed, whole }
     }
 }
@@ -50,7 +49,7 @@ impl Read<'_> {
     /// Reads what an event on a benchmark has in its envelope as if it were in the payload. The payload's own members
     /// win, and its text stays as it came.
     pub fn with_envelope(mut self, kind: &EventType, members: &Members<'_>) -> Self {
-        if kind.family() != Family::Benchmark || self.typed.is_err() {
+        if kind.family() != EventFamily::Benchmark || self.typed.is_err() {
             return self;
         }
         let named = BENCHMARK_MEMBERS.iter().filter_map(|name| Some((*name, members.other(name)?)));
@@ -82,7 +81,7 @@ fn object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 }
 
 /// Deltas and items are folded from their typed payloads; everything else may be shown verbatim.
-fn is_kept_whole(kind: &EventType) -> bool {
+fn is_opaque(kind: &EventType) -> bool {
     use EventType::*;
     !matches!(
         kind,

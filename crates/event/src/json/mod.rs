@@ -11,16 +11,16 @@ use crate::ErrorCode;
 pub use scanner::{compact, compact_text};
 pub(crate) use walk::walk;
 
-/// How much of it is accepted.
+/// Limits for one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct JsonLimits {
     /// Most levels of arrays and objects within each other.
     pub depth: usize,
     /// Most values in all.
     pub nodes: usize,
 }
 
-impl Default for Limits {
+impl Default for JsonLimits {
     fn default() -> Self {
         Self { depth: 64, nodes: 100_000 }
     }

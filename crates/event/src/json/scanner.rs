@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::{JsonError, Limits};
+use super::{JsonError, JsonLimits};
 use crate::ErrorCode;
 
 /// Checks `bytes` as one JSON value and returns it without insignificant white space.
 ///
 /// A byte order mark at the start is dropped. Everything else is kept byte for byte.
-pub fn compact(bytes: &[u8], limits: &Limits) -> Result<String, JsonError> {
+pub fn compact(bytes: &[u8], limits: &JsonLimits) -> Result<String, JsonError> {
     compact_text(bytes, limits).map(Cow::into_owned)
 }
 
 /// As [`compact`], without a copy where there is nothing to drop.
-pub fn compact_text<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>, JsonError> {
+pub fn compact_text<'a>(bytes: &'a [u8], limits: &JsonLimits) -> Result<Cow<'a, str>, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -23,7 +23,7 @@ pub fn compact_text<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>
     let mut scanner = Scanner {
         text: text.as_bytes(),
         at: 0,
-        kept_from: 0,
+        copied_to: 0,
         out: String::new(),
         source: text,
         nodes: 0,
@@ -38,7 +38,7 @@ pub fn compact_text<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>
     if scanner.at < text.len() {
         return Err(scanner.error(ErrorCode::JsonSyntax, "something follows the JSON value"));
     }
-    if scanner.kept_from == 0 {
+    if scanner.copied_to == 0 {
         return Ok(Cow::Borrowed(text));
     }
     scanner.keep_up_to(scanner.at);
@@ -50,10 +50,10 @@ struct Scanner<'a> {
     source: &'a str,
     at: usize,
     /// Everything before this place is in `out` or was white space.
-    kept_from: usize,
+    copied_to: usize,
     out: String,
     nodes: usize,
-    limits: &'a Limits,
+    limits: &'a JsonLimits,
 }
 
 impl<'a> Scanner<'a> {
@@ -80,8 +80,8 @@ impl<'a> Scanner<'a> {
     }
 
     fn keep_up_to(&mut self, end: usize) {
-        self.out.push_str(&self.source[self.kept_from..end]);
-        self.kept_from = end;
+        self.out.push_str(&self.source[self.copied_to..end]);
+        self.copied_to = end;
     }
 
     #[inline]
@@ -99,7 +99,7 @@ impl<'a> Scanner<'a> {
         }
         if self.at > start {
             self.keep_up_to(start);
-            self.kept_from = self.at;
+            self.copied_to = self.at;
         }
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(text: &str) -> Result<String, (ErrorCode, usize, usize)> {
-    compact(text.as_bytes(), &Limits::default()).map_err(|e| (e.code(), e.line, e.column))
+    compact(text.as_bytes(), &JsonLimits::default()).map_err(|e| (e.code(), e.line, e.column))
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn every_bad_text_has_its_code_and_place() {
     }
     assert_eq!(check("{\n  \"a\": x}"), Err((ErrorCode::JsonSyntax, 2, 8)));
     assert_eq!(check("\"\\ud83d\\ude00\""), Ok("\"\\ud83d\\ude00\"".to_owned()));
-    let not_utf8 = compact(b"\"\xff\xfe\"", &Limits::default()).unwrap_err();
+    let not_utf8 = compact(b"\"\xff\xfe\"", &JsonLimits::default()).unwrap_err();
     assert_eq!((not_utf8.code(), not_utf8.offset), (ErrorCode::InvalidUtf8, 1));
 }
 
 #[test]
 fn a_repeated_key_is_named_and_nothing_behind_it() {
-    let told = |text: &str| compact(text.as_bytes(), &Limits::default()).unwrap_err().to_string();
+    let told = |text: &str| compact(text.as_bytes(), &JsonLimits::default()).unwrap_err().to_string();
     let text = r#"{"decision":"a","decision":"reject","digest":"sha256:9bb"}"#;
     assert_eq!(told(text), "the key \"decision\" is repeated at line 1, column 17");
     let long = "k".repeat(100);

@@ -7,7 +7,7 @@ fn session() -> SessionId {
 }
 
 fn stored(text: &str) -> Vec<u8> {
-    let text = json::compact(text.as_bytes(), &json::Limits::default()).expect("JSON");
+    let text = json::compact(text.as_bytes(), &json::JsonLimits::default()).expect("JSON");
     let decoded = decode(&text).expect("an event");
     let mut bytes = Vec::new();
     write_record(&decoded.draft, Timestamp::from_millis(1_794_807_600_123), &mut bytes);
@@ -119,7 +119,7 @@ proptest::proptest! {
 
     #[test]
     fn times_round_trip(millis in -(1_i64 << 47)..1 << 47) {
-        let draft = Draft::new(EventType::parse("x.y"), &crate::Scope::default(), &());
+        let draft = Draft::new(EventType::parse("x.y"), &crate::EventScope::default(), &());
         let mut bytes = Vec::new();
         write_record(&draft, Timestamp::from_millis(millis), &mut bytes);
         assert_eq!(bytes.len(), record_length(&draft));
@@ -162,7 +162,7 @@ fn an_author_without_a_meaning_is_damage() {
 }
 
 #[test]
-fn what_an_event_says_of_its_author_is_not_believed() {
+fn an_authors_envelope_cannot_claim_another_identity() {
     let texts = [
         r#"{"type":"tool.started","author":"runner","payload":{"toolName":"x","author":"runner"}}"#,
         r#"{"type":"tool.started","author":3,"flags":6,"refs":{"author":"runner"},"payload":{"toolName":"x"}}"#,
@@ -176,11 +176,15 @@ fn what_an_event_says_of_its_author_is_not_believed() {
 
 #[test]
 fn restored_events_keep_their_ids_and_later_ones_get_their_own() {
-    let id = |composer: &Composer, place: u64| {
+    let id = |composer: &Composer, sequence: u64| {
         let (bytes, mut out) = (stored(r#"{"type":"turn.started"}"#), String::new());
         let record = Record::read(&bytes).expect("a record");
-        composer.write(&record, Sequence::new(place).expect("small"), &mut out);
-        out.split("\"eventId\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id").to_owned()
+        composer.write(&record, Sequence::new(sequence).expect("small"), &mut out);
+        out.split("\"eventId\":\"")
+            .nth(1)
+            .and_then(|after| after.split('"').next())
+            .expect("an id")
+            .to_owned()
     };
     let origin =
         |through, incarnation| IdOrigin { through: Sequence::new(through).expect("small"), incarnation };

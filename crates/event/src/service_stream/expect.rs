@@ -1,4 +1,4 @@
-//! What a service says next, by what it said so far. A wrong guess costs bytes and nothing else.
+//! Predicts a service's next event from the previous ones. A wrong guess costs bytes and nothing else.
 
 use serde_json::{Map, Value, json};
 
@@ -130,8 +130,8 @@ impl ServiceStream {
 
     /// The text so far at the present position.
     fn text(&self, stem: &str) -> Option<&str> {
-        let place = (stem.to_owned(), number(&self.position, "output_index"), part_index(&self.position));
-        self.texts.get(&place).map(String::as_str)
+        let key = (stem.to_owned(), number(&self.position, "output_index"), part_index(&self.position));
+        self.texts.get(&key).map(String::as_str)
     }
 
     /// Learns from an event of the service.

@@ -24,8 +24,8 @@ pub(super) fn difference(
             }
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
-            for (place, (before, after)) in before.iter().zip(after).enumerate() {
-                inside(path, &place.to_string(), |path| difference(before, after, path, set, drop));
+            for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                inside(path, &index.to_string(), |path| difference(before, after, path, set, drop));
             }
         }
         (before, after) if before == after => {}
@@ -62,8 +62,8 @@ pub(super) fn apply(value: &mut Value, set: Map<String, Value>, drop: &[String])
                 members.insert(name, new);
             }
             Some(Value::Array(list)) => {
-                if let Some(place) = name.parse::<usize>().ok().and_then(|place| list.get_mut(place)) {
-                    *place = new;
+                if let Some(index) = name.parse::<usize>().ok().and_then(|index| list.get_mut(index)) {
+                    *index = new;
                 }
             }
             _ => {}

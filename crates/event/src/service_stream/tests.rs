@@ -69,10 +69,10 @@ fn call(id: &str, words: &[&str], obfuscated: bool) -> Vec<Value> {
         json!({"type": "response.output_item.added", "output_index": 0, "item": begun.1}),
         at(json!({"type": "response.content_part.added", "part": begun.0})),
     ];
-    for (place, word) in words.iter().enumerate() {
+    for (index, word) in words.iter().enumerate() {
         let mut delta = at(json!({"type": "response.output_text.delta", "delta": word, "logprobs": []}));
         if obfuscated {
-            delta["obfuscation"] = json!(format!("x{place}y"));
+            delta["obfuscation"] = json!(format!("x{index}y"));
         }
         events.push(delta);
     }

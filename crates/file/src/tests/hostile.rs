@@ -8,12 +8,12 @@ use flate2::write::ZlibEncoder;
 
 use super::made::{docx, pdf_of, pdf_with, stream, zip};
 use super::take;
-use crate::{FileError, FileErrorCode, Limits, ReadFile};
+use crate::{FileError, FileErrorCode, ReadFile, ReadLimits};
 
 /// Reads a file and holds that it does not take long.
 fn soon(bytes: &[u8], name: &str) -> Result<ReadFile, FileError> {
     let began = Instant::now();
-    let limits = Limits { time: Duration::from_secs(5), ..Limits::default() };
+    let limits = ReadLimits { time: Duration::from_secs(5), ..ReadLimits::default() };
     let found = take(bytes, name, &limits);
     assert!(began.elapsed() < Duration::from_secs(20), "{name} took {:?}", began.elapsed());
     if let Ok(ReadFile { text: Some(text), .. }) = &found {

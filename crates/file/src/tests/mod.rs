@@ -5,7 +5,7 @@ mod made;
 
 use made::{docx, pdf, zip};
 
-use crate::{FileError, FileErrorCode, FileKind, FileText, Hints, Limits, ReadFile, count, detect, read};
+use crate::{FileError, FileErrorCode, FileKind, FileText, Hints, ReadFile, ReadLimits, count, detect, read};
 
 fn check_type(bytes: &[u8], name: Option<&str>, declared: Option<&str>, expected: (FileKind, &str)) {
     let found = detect(bytes, name, declared);
@@ -65,7 +65,7 @@ fn text_types_are_detected_by_content_name_and_declared_type() {
     }
 }
 
-fn take(bytes: &[u8], name: &str, limits: &Limits) -> Result<ReadFile, FileError> {
+fn take(bytes: &[u8], name: &str, limits: &ReadLimits) -> Result<ReadFile, FileError> {
     read(bytes, &detect(bytes, Some(name), None), Hints::default(), limits)
 }
 
@@ -79,7 +79,7 @@ fn a_pdf_gives_its_pages_and_its_text() {
         "BT /F1 12 Tf 72 700 Td (Profit rose) Tj 0 -14 Td [(by) -250 (7%)] TJ ET",
         "BT /F1 12 Tf (Page two) Tj ET",
     ]);
-    assert_eq!(take(&bytes, "a.pdf", &Limits::default()), whole("Profit rose\nby 7%\nPage two", Some(2)));
+    assert_eq!(take(&bytes, "a.pdf", &ReadLimits::default()), whole("Profit rose\nby 7%\nPage two", Some(2)));
     assert_eq!(count(&bytes, &detect(&bytes, None, None)), Ok(Some(2)));
 }
 
@@ -90,7 +90,7 @@ fn a_document_gives_its_paragraphs_tables_and_characters() {
         "<w:p><w:r><w:delText>gone</w:delText><w:instrText>PAGE</w:instrText><w:t>a</w:t><w:tab/><w:t>b</w:t></w:r></w:p>",
     ];
     let bytes = docx(&body, Some(3));
-    assert_eq!(take(&bytes, "a.docx", &Limits::default()), whole("Tom & Jérôme\na\tb", Some(3)));
+    assert_eq!(take(&bytes, "a.docx", &ReadLimits::default()), whole("Tom & Jérôme\na\tb", Some(3)));
     assert_eq!(count(&bytes, &detect(&bytes, None, None)), Ok(Some(3)));
 }
 
@@ -100,13 +100,14 @@ fn a_page_gives_what_its_reader_sees() {
         <h1>Big   news</h1><p>Tom &amp; <b>Jerry</b><br>met<ul><li>one<li>two</ul>\
         <table><tr><td>a<td>b<tr><td>c<td>d</table><!-- hidden --><template>no</template>";
     let shown = "News\nBig news\nTom & Jerry\nmet\n- one\n- two\na\tb\nc\td";
-    assert_eq!(take(page.as_bytes(), "a.html", &Limits::default()), whole(shown, None));
+    assert_eq!(take(page.as_bytes(), "a.html", &ReadLimits::default()), whole(shown, None));
 }
 
 #[test]
 fn text_of_any_encoding_is_read() {
     let check = |bytes: &[u8], charset: Option<&str>, expected: &str| {
-        let found = read(bytes, &detect(bytes, Some("a.txt"), None), Hints { charset }, &Limits::default());
+        let found =
+            read(bytes, &detect(bytes, Some("a.txt"), None), Hints { charset }, &ReadLimits::default());
         assert_eq!(found, whole(expected, None), "{charset:?}");
     };
     check("héllo\r\nwörld".as_bytes(), None, "héllo\r\nwörld");
@@ -121,7 +122,7 @@ fn text_of_any_encoding_is_read() {
 
 #[test]
 fn text_beyond_a_limit_is_cut_and_marked() {
-    let limits = |text: usize, pages: u32| Limits { text, pages, ..Limits::default() };
+    let limits = |text: usize, pages: u32| ReadLimits { text, pages, ..ReadLimits::default() };
     let cut = |text: &str, pages| {
         Ok(ReadFile { pages, text: Some(FileText { text: text.to_owned(), is_cut: true }) })
     };
@@ -136,9 +137,9 @@ fn text_beyond_a_limit_is_cut_and_marked() {
 }
 
 #[test]
-fn a_file_without_text_says_why() {
+fn a_file_without_text_names_the_reason() {
     let check = |bytes: &[u8], name: &str, code: FileErrorCode, message: &str| {
-        let error = take(bytes, name, &Limits::default()).expect_err(name);
+        let error = take(bytes, name, &ReadLimits::default()).expect_err(name);
         assert_eq!((error.code, error.message.as_str()), (code, message));
     };
     check(b"", "a.txt", FileErrorCode::NoText, "the file has no text");

@@ -1,11 +1,11 @@
-//! Actions: what waits for somebody, and what was decided. The first decision stands.
+//! Pending and resolved actions. The first decision wins.
 
 use riverrun_event::{RawJson, TaskId, TurnId};
 
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Action, ActionStatus};
+use crate::state::{ActionState, ActionStatus};
 use crate::status::Status;
 
 impl Step<'_> {
@@ -27,7 +27,7 @@ impl Step<'_> {
         let root = task.map(|task| self.root_of(task));
         let task_id = |task: Option<usize>| task.map(|task| self.state.tasks[task].task_id.clone());
         let of_task = task.and_then(|task| self.state.tasks[task].turn_id.clone());
-        let action = Action {
+        let action = ActionState {
             action_id,
             status: ActionStatus::Pending,
             sequence: self.event.sequence,
@@ -46,7 +46,7 @@ impl Step<'_> {
         self.wait_turn(turn_id.as_ref());
     }
 
-    pub(super) fn push_action(&mut self, action: Action) {
+    pub(super) fn push_action(&mut self, action: ActionState) {
         let at = self.state.actions.len();
         self.state.index.actions.insert(action.action_id.clone(), at);
         self.state.index.add_pending(&action);

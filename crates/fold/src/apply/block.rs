@@ -37,7 +37,7 @@ impl Step<'_> {
         self.reset_scanner(part);
         self.cite_unless_annotated(part);
         let from = from.filter(|_| matches!(self.state.tasks[task].output[at.item], Item::ToolResult(_)));
-        self.tell_block(part, updated, from);
+        self.note_block(part, updated, from);
     }
 
     /// Only results can be cited.
@@ -54,7 +54,7 @@ impl Step<'_> {
         }
     }
 
-    fn tell_block(&mut self, part: PartAt, updated: &ItemUpdated, from: Option<usize>) {
+    fn note_block(&mut self, part: PartAt, updated: &ItemUpdated, from: Option<usize>) {
         // A block that comes again is not final any more.
         self.mark_done(part.item, part.part, updated.change == BlockChange::Done);
         match updated.change {
@@ -92,8 +92,8 @@ impl Step<'_> {
             Some(block) => Scanner::after(block),
             None => return,
         };
-        if let Some(place) = self.scanner(at) {
-            *place = scanner;
+        if let Some(slot) = self.scanner(at) {
+            *slot = scanner;
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) enum PartKind {
     Arguments,
 }
 
-/// What of an item is told part by part.
+/// The parts of an item that come one by one.
 pub(super) struct Contents {
     pub kind: PartKind,
     pub parts: usize,

@@ -14,25 +14,25 @@ impl Step<'_> {
         if known.task_id.as_ref() != Some(&state.task_id) || (before == halted) == (state.status == halted) {
             return;
         }
-        let told = match (known.status, state.status) {
+        let reported = match (known.status, state.status) {
             (Status::Running | Status::WaitingPermission, Status::Paused) => Status::Paused,
             (Status::Paused, _) if self.state.index.turn_waits(&known.turn_id) => Status::WaitingPermission,
             (Status::Paused, _) => Status::Running,
             (_, _) => return,
         };
-        self.set_turn_status(turn, told);
-        self.weigh_session(told);
+        self.set_turn_status(turn, reported);
+        self.weigh_session(reported);
     }
 
     pub(super) fn session_status(&mut self) {
-        if let Some(told) = session_status(&self.event.kind) {
-            self.weigh_session(told);
+        if let Some(reported) = session_status(&self.event.kind) {
+            self.weigh_session(reported);
         }
     }
 
     /// The session's status is that of the newest word on a turn or an action, unless somebody must decide, another
     /// thread is at work, or what is halted is all that is left. The catalogue weighs the same.
-    fn weigh_session(&mut self, told: Status) {
+    fn weigh_session(&mut self, reported: Status) {
         let index = &self.state.index;
         let (mut waiting, mut active, mut is_halted) = (index.pending, index.active_threads, false);
         for turn in self.state.turns.iter().filter(|turn| turn.status == Status::Paused) {
@@ -45,12 +45,12 @@ impl Step<'_> {
         }
         let status = if waiting > 0 {
             Status::WaitingPermission
-        } else if active > 0 && (is_halted || told.is_terminal()) {
+        } else if active > 0 && (is_halted || reported.is_terminal()) {
             Status::Running
         } else if is_halted {
             Status::Paused
         } else {
-            told
+            reported
         };
         if self.state.session.status != status {
             self.state.session.status = status;

@@ -3,7 +3,7 @@
 use riverrun_event::{JobInfo, JobItem, JobItemInfo, Timestamp};
 
 use super::Step;
-use crate::job::{Job, JobItemState, JobStatus};
+use crate::job::{JobItemState, JobState, JobStatus};
 use crate::problem::ProblemCode;
 
 impl Step<'_> {
@@ -129,13 +129,13 @@ impl Step<'_> {
         };
         let Some(at) = self.known_job() else {
             let scope = &self.event.scope;
-            let job = Job {
+            let job = JobState {
                 job_id: id,
                 status: first,
                 sequence: self.event.sequence,
                 thread_id: scope.thread_id.clone(),
                 task_id: scope.task_id.clone(),
-                ..Job::default()
+                ..JobState::default()
             };
             return Some(self.state.jobs.push(job));
         };
@@ -176,7 +176,7 @@ impl Step<'_> {
 }
 
 /// What an event has on the job; what it leaves out stays.
-fn update(job: &mut Job, info: &JobInfo) {
+fn update(job: &mut JobState, info: &JobInfo) {
     job.title = info.title.clone().or(job.title.take());
     job.instruction_ref = info.instruction_ref.clone().or(job.instruction_ref.take());
     job.metadata = info.metadata.clone().or(job.metadata.take());
@@ -184,7 +184,7 @@ fn update(job: &mut Job, info: &JobInfo) {
     job.reason.clone_from(&info.reason);
 }
 
-fn start(job: &mut Job, now: Timestamp) {
+fn start(job: &mut JobState, now: Timestamp) {
     job.status = JobStatus::Running;
     job.started_at = job.started_at.or(Some(now));
 }

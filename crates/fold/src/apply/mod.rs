@@ -25,16 +25,16 @@ use riverrun_event::{Event, Payload, Sequence};
 
 use crate::change::Change;
 use crate::job::JobStatus;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{FoldProblem, ProblemCode};
 use crate::state::State;
 use crate::status::Status;
 
 pub use plain::session_status;
 
-/// What became of an event that was handed to the fold.
+/// The outcome of applying an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a gap or a duplicate leaves the state as it was"]
-pub enum Outcome {
+pub enum ApplyOutcome {
     /// The state is the one after the event.
     Applied,
     /// Its sequence was applied before; nothing changed.
@@ -59,27 +59,27 @@ pub enum Density {
 
 impl State {
     /// Applies one event of the whole log. The changes are appended to `changes`.
-    pub fn apply(&mut self, event: &Event, changes: &mut Vec<Change>) -> Outcome {
+    pub fn apply(&mut self, event: &Event, changes: &mut Vec<Change>) -> ApplyOutcome {
         self.apply_as(Density::Dense, event, changes)
     }
 
     /// Applies one event of the whole log or of a filtered stream. The changes are appended to `changes`.
-    pub fn apply_as(&mut self, density: Density, event: &Event, changes: &mut Vec<Change>) -> Outcome {
+    pub fn apply_as(&mut self, density: Density, event: &Event, changes: &mut Vec<Change>) -> ApplyOutcome {
         if event.sequence <= self.sequence {
-            return Outcome::Duplicate;
+            return ApplyOutcome::Duplicate;
         }
         let expected = self.sequence.next().unwrap_or(Sequence::MAX);
         // Joined deltas stand for all the events that they were made of.
         let first = event.first_sequence.unwrap_or(event.sequence);
         if density == Density::Dense && first != expected {
-            return Outcome::Gap { expected, found: first };
+            return ApplyOutcome::Gap { expected, found: first };
         }
         self.revision += event.sequence.get().saturating_sub(first.max(expected).get());
         self.sequence = event.sequence;
         self.updated_at = Some(event.timestamp);
         let mut step = Step { state: self, event, changes };
         step.run();
-        Outcome::Applied
+        ApplyOutcome::Applied
     }
 }
 
@@ -97,7 +97,7 @@ impl Step<'_> {
     }
 
     fn problem(&mut self, code: ProblemCode, detail: impl Into<String>) {
-        self.state.problems.push(Problem { sequence: self.event.sequence, code, detail: detail.into() });
+        self.state.problems.push(FoldProblem { sequence: self.event.sequence, code, detail: detail.into() });
         self.change(Change::Problem);
     }
 

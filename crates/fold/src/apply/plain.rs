@@ -1,14 +1,14 @@
 //! Facts that need little: usage, cost, the queue, the acting agent, and the families that are kept as told.
 
 use riverrun_event::{
-    Cost, Event, EventType, Family, HookRun, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId,
+    Cost, Event, EventFamily, EventType, HookRun, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId,
     Usage,
 };
 
 use super::Step;
 use crate::change::Change;
-use crate::ledger::Entry;
-use crate::state::QueueEntry;
+use crate::ledger::LedgerEntry;
+use crate::state::QueuedTurnState;
 use crate::status::Status;
 
 impl Step<'_> {
@@ -40,7 +40,7 @@ impl Step<'_> {
     }
 
     pub(super) fn queue_changed(&mut self, changed: &QueueChanged) {
-        let entry = |queued: &riverrun_event::QueuedTurn| QueueEntry {
+        let entry = |queued: &riverrun_event::QueuedTurn| QueuedTurnState {
             turn_id: queued.turn_id.clone(),
             position: Some(queued.position.into()),
             preview: queued.preview.clone(),
@@ -71,7 +71,7 @@ impl Step<'_> {
         let family = event.kind.family().as_str();
         self.state.ledger.record(
             family,
-            Entry {
+            LedgerEntry {
                 key: ledger_key(event),
                 kind: event.kind.as_str().to_owned(),
                 sequence: event.sequence,
@@ -101,7 +101,7 @@ fn ledger_key(event: &Event) -> String {
         Ok(Payload::TaskDependencyUpdated(edge)) => (edge.target_id.as_deref(), edge.kind.as_deref()),
         Ok(_) | Err(_) => (None, None),
     };
-    let task = event.scope.task_id.as_ref().filter(|_| event.kind.family() == Family::Task);
+    let task = event.scope.task_id.as_ref().filter(|_| event.kind.family() == EventFamily::Task);
     let parts = [Some(kind), task.map(TaskId::as_str), target, edge];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,7 @@ use riverrun_event::{ProcessEnded, ProcessInput, ProcessOutput, ProcessStarted};
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::process::{KEPT_REFS, Process};
+use crate::process::{MAX_OUTPUT_REFS, Process};
 use crate::status::Status;
 
 /// The code of a failure that says that the owner of the process died.
@@ -28,7 +28,8 @@ impl Step<'_> {
         let Some(process) = self.open_process() else { return };
         process.outputs += 1;
         process.output_bytes = process.output_bytes.saturating_add(size(output.size, output.text.as_deref()));
-        if let Some(output_ref) = output.output_ref.clone().filter(|_| process.output_refs.len() < KEPT_REFS)
+        if let Some(output_ref) =
+            output.output_ref.clone().filter(|_| process.output_refs.len() < MAX_OUTPUT_REFS)
         {
             process.output_refs.push(output_ref);
         }
@@ -92,6 +93,6 @@ impl Step<'_> {
     }
 }
 
-fn size(told: Option<u64>, text: Option<&str>) -> u64 {
-    told.unwrap_or_else(|| text.map_or(0, |text| text.len() as u64))
+fn size(declared: Option<u64>, text: Option<&str>) -> u64 {
+    declared.unwrap_or_else(|| text.map_or(0, |text| text.len() as u64))
 }

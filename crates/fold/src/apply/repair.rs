@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Action, ActionStatus};
+use crate::state::{ActionState, ActionStatus};
 use crate::status::Status;
 
 /// What we take from the standard's snapshot; the rest is shown as it was told.
@@ -76,27 +76,27 @@ impl Step<'_> {
             }
             None => Correction::default(),
         };
-        for told in correction.threads {
-            self.correct_thread(told);
+        for correction in correction.threads {
+            self.correct_thread(correction);
         }
-        for told in correction.tasks {
-            self.correct_task(told);
+        for correction in correction.tasks {
+            self.correct_task(correction);
         }
         self.ledger();
     }
 
-    fn correct_thread(&mut self, told: ThreadCorrection) {
-        let thread = self.thread_of(told.thread_id);
-        if let Some(status) = Status::parse(&told.status) {
+    fn correct_thread(&mut self, correction: ThreadCorrection) {
+        let thread = self.thread_of(correction.thread_id);
+        if let Some(status) = Status::parse(&correction.status) {
             self.state.threads[thread].status = status;
             self.change(Change::Thread { thread });
         }
-        for request in told.pending_requests {
+        for request in correction.pending_requests {
             if let Ok(pending) = request.to::<PendingRequest>() {
                 self.add_pending(pending, request);
             }
         }
-        for call in told.tool_calls {
+        for call in correction.tool_calls {
             if let Ok(call) = call.to::<FailedCall>() {
                 self.add_failed_call(call);
             }
@@ -109,7 +109,7 @@ impl Step<'_> {
         }
         let task = pending.task_id.as_ref().and_then(|task| self.state.index.tasks.get(task).copied());
         let root = task.map(|task| self.state.tasks[self.root_of(task)].task_id.clone());
-        self.push_action(Action {
+        self.push_action(ActionState {
             action_id: pending.action_id,
             status: ActionStatus::Pending,
             sequence: self.event.sequence,
@@ -124,24 +124,24 @@ impl Step<'_> {
         });
     }
 
-    fn add_failed_call(&mut self, told: FailedCall) {
-        if told.status != "failed" || self.state.index.calls.contains_key(&told.tool_call_id) {
+    fn add_failed_call(&mut self, correction: FailedCall) {
+        if correction.status != "failed" || self.state.index.calls.contains_key(&correction.tool_call_id) {
             return;
         }
-        let call = self.new_call(told.tool_call_id);
+        let call = self.new_call(correction.tool_call_id);
         let state = &mut self.state.tool_calls[call];
         state.status = Status::Failed;
-        state.tool_name = told.tool_name;
-        state.turn_id = told.turn_id.or(state.turn_id.take());
-        state.error = told.error;
+        state.tool_name = correction.tool_name;
+        state.turn_id = correction.turn_id.or(state.turn_id.take());
+        state.error = correction.error;
         self.change(Change::ToolCall { call });
     }
 
-    fn correct_task(&mut self, told: TaskCorrection) {
-        let Some(task) = self.state.index.tasks.get(&told.task_id).copied() else { return };
+    fn correct_task(&mut self, correction: TaskCorrection) {
+        let Some(task) = self.state.index.tasks.get(&correction.task_id).copied() else { return };
         let state = &mut self.state.tasks[task];
-        state.title = told.title.or(state.title.take());
-        let status = Status::parse(&told.status).unwrap_or(state.status);
+        state.title = correction.title.or(state.title.take());
+        let status = Status::parse(&correction.status).unwrap_or(state.status);
         if status.is_terminal() && !state.status.is_terminal() {
             return self.end_task(task, status);
         }

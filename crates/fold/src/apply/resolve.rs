@@ -5,7 +5,7 @@ use riverrun_event::{TaskId, ThreadId, TurnId, Usage};
 use super::Step;
 use crate::change::{Change, ItemAt};
 use crate::problem::ProblemCode;
-use crate::state::{Task, Thread, Turn};
+use crate::state::{TaskState, Thread, TurnState};
 use crate::status::Status;
 
 /// Deeper chains of tasks are a cycle or an attack.
@@ -41,7 +41,7 @@ impl Step<'_> {
         self.state.threads[thread].last_turn_id = Some(turn_id.clone());
         let turn = self.state.turns.len();
         self.state.index.turns.insert(turn_id.clone(), turn);
-        self.state.turns.push(Turn {
+        self.state.turns.push(TurnState {
             turn_id,
             thread_id,
             status: Status::Unknown,
@@ -139,7 +139,7 @@ impl Step<'_> {
         }
         let task = self.state.tasks.len();
         self.state.index.tasks.insert(task_id.clone(), task);
-        self.state.tasks.push(Task {
+        self.state.tasks.push(TaskState {
             task_id,
             status: Status::Running,
             depth,
@@ -184,7 +184,7 @@ impl Step<'_> {
         self.problem(ProblemCode::TaskCycle, format!("task `{task_id}` would be its own ancestor"));
     }
 
-    /// True if `task` is `below` or stands above it.
+    /// True if `task` is `below` or one of its ancestors.
     pub(super) fn is_ancestor(&self, task: &TaskId, below: &TaskId) -> bool {
         let mut at = Some(below);
         for _ in 0..MAX_DEPTH {

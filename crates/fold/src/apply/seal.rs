@@ -4,7 +4,7 @@ use riverrun_event::TurnId;
 
 use super::Step;
 use crate::change::Change;
-use crate::state::{SealedTurn, State, Turn, WINDOW};
+use crate::state::{SealedTurn, State, TurnState, WINDOW};
 
 impl Step<'_> {
     /// Called when a turn begins: finished turns beyond the window go, oldest first. A turn with a pending action
@@ -16,7 +16,7 @@ impl Step<'_> {
                 return;
             }
             let can_seal =
-                |turn: &Turn| turn.status.is_terminal() && !self.state.index.turn_waits(&turn.turn_id);
+                |turn: &TurnState| turn.status.is_terminal() && !self.state.index.turn_waits(&turn.turn_id);
             let Some(oldest) = self.state.turns.iter().position(can_seal) else { return };
             let sealed = take_turn(self.state, oldest);
             self.state.sealed_turns += 1;

@@ -5,7 +5,7 @@ use riverrun_event::{RunId, TaskAttempt, TaskChange, TaskCompleted, TaskFailed, 
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::Attempt;
+use crate::state::AttemptState;
 use crate::status::Status;
 
 impl Step<'_> {
@@ -15,8 +15,8 @@ impl Step<'_> {
         self.fill_task(task, info);
         self.name_call(task, info);
         if self.state.tasks.len() > known {
-            let told = info.status.as_deref().and_then(Status::parse);
-            self.state.tasks[task].status = told.unwrap_or(Status::Accepted);
+            let declared = info.status.as_deref().and_then(Status::parse);
+            self.state.tasks[task].status = declared.unwrap_or(Status::Accepted);
         } else {
             self.link_parent(task);
         }
@@ -43,13 +43,13 @@ impl Step<'_> {
 
     /// The payload may name the parent's call where the envelope does not.
     fn name_call(&mut self, task: usize, info: &TaskInfo) {
-        let told = info.parent_tool_call_id.as_deref().and_then(|id| ToolCallId::new(id).ok());
-        let call = self.event.scope.parent_tool_call_id.clone().or(told);
+        let declared = info.parent_tool_call_id.as_deref().and_then(|id| ToolCallId::new(id).ok());
+        let call = self.event.scope.parent_tool_call_id.clone().or(declared);
         let state = &mut self.state.tasks[task];
         state.parent_tool_call_id = state.parent_tool_call_id.take().or(call);
     }
 
-    /// A task may have been told before its parent was.
+    /// A task's events may come before its parent's.
     fn link_parent(&mut self, task: usize) {
         let state = &self.state.tasks[task];
         let Some(parent) = self.event.scope.parent_task_id.clone().filter(|_| state.parent_task_id.is_none())
@@ -79,8 +79,9 @@ impl Step<'_> {
     pub(super) fn task_status(&mut self, status: Status, change: &TaskChange) {
         let Some(task) = self.named_task() else { return };
         // `task.waiting` says what for; the other types are their own status.
-        let told = change.status.as_deref().and_then(Status::parse);
-        let status = told.filter(|told| status.is_waiting() && told.is_waiting()).unwrap_or(status);
+        let declared = change.status.as_deref().and_then(Status::parse);
+        let status =
+            declared.filter(|declared| status.is_waiting() && declared.is_waiting()).unwrap_or(status);
         self.state.tasks[task].status_reason.clone_from(&change.reason);
         self.set_task_status(task, status);
     }
@@ -130,7 +131,7 @@ impl Step<'_> {
                 known.worker = attempt.worker.clone().or(known.worker.take());
                 known.ended_at = status.is_terminal().then_some(self.event.timestamp);
             }
-            None => state.attempts.push(Attempt {
+            None => state.attempts.push(AttemptState {
                 run_id: run_id.clone(),
                 status,
                 started_at: (status == Status::Running).then_some(self.event.timestamp),
@@ -153,7 +154,7 @@ impl Step<'_> {
             && before != run_id
             && !state.attempts.iter().any(|known| known.run_id == before)
         {
-            let ended = Attempt {
+            let ended = AttemptState {
                 run_id: before,
                 status: state.status,
                 started_at: state.created_at,
@@ -169,7 +170,7 @@ impl Step<'_> {
             let started_at = Some(self.event.timestamp);
             let (status, run_id) = (Status::Running, run_id.clone());
             let (ended_at, error, worker) = (None, None, None);
-            state.attempts.push(Attempt { run_id, status, started_at, ended_at, error, worker });
+            state.attempts.push(AttemptState { run_id, status, started_at, ended_at, error, worker });
         }
         state.run_id = run_id;
         state.status = Status::Running;

@@ -57,7 +57,7 @@ impl Step<'_> {
         self.change(Change::ToolCall { call });
     }
 
-    /// The call that ends now. The first end stands, unless the call is started again.
+    /// The call that ends now. The first end wins, unless the call is started again.
     fn ending_call(&mut self) -> Option<usize> {
         let call = self.call()?;
         let state = &self.state.tool_calls[call];

@@ -25,7 +25,7 @@ impl Step<'_> {
         session.status = match (info.status.as_deref(), session.status) {
             (Some("closed"), _) => Status::Archived,
             (Some("open"), Status::Archived) | (None, Status::Unknown) => Status::Idle,
-            (told, before) => told.and_then(Status::parse).unwrap_or(before),
+            (declared, before) => declared.and_then(Status::parse).unwrap_or(before),
         };
         if session.status == Status::Unknown {
             session.status = Status::Idle;
@@ -125,20 +125,20 @@ impl Step<'_> {
         let Some(turn) = self.ending_turn() else { return };
         self.state.turns[turn].final_output.clone_from(&completed.final_output);
         self.state.turns[turn].stop_reason.clone_from(&completed.stop_reason);
-        self.told_usage(turn, &completed.usage);
+        self.set_usage(turn, &completed.usage);
         self.end_turn(turn, Status::Completed);
     }
 
     pub(super) fn turn_failed(&mut self, failed: &TurnFailed) {
         let Some(turn) = self.ending_turn() else { return };
         self.state.turns[turn].error = Some(failed.error.clone());
-        self.told_usage(turn, &failed.usage);
+        self.set_usage(turn, &failed.usage);
         self.end_turn(turn, Status::Failed);
     }
 
     pub(super) fn turn_cancelled(&mut self, cancelled: &TurnCancelled) {
         let Some(turn) = self.ending_turn() else { return };
-        self.told_usage(turn, &cancelled.usage);
+        self.set_usage(turn, &cancelled.usage);
         self.end_turn(turn, Status::Cancelled);
     }
 
@@ -153,8 +153,8 @@ impl Step<'_> {
         self.ledger();
     }
 
-    /// What the turn's end tells about usage counts only if no model call told it.
-    fn told_usage(&mut self, turn: usize, usage: &Option<Usage>) {
+    /// The usage in the turn's terminal event counts only if no model call reported it.
+    fn set_usage(&mut self, turn: usize, usage: &Option<Usage>) {
         let known = &mut self.state.turns[turn].usage;
         if let Some(usage) = usage.as_ref().filter(|_| *known == Usage::default()) {
             add_usage(known, usage);
@@ -173,7 +173,7 @@ impl Step<'_> {
         turn
     }
 
-    /// The turn that a terminal event ends; the first terminal event stands.
+    /// The turn that a terminal event ends; the first terminal event wins.
     fn ending_turn(&mut self) -> Option<usize> {
         let turn = self.named_turn()?;
         let state = &self.state.turns[turn];

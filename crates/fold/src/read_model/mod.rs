@@ -14,14 +14,14 @@ use riverrun_event::ToolDescription;
 use serde::Serialize;
 
 pub use snapshot::{SessionSnapshot, lime_snapshot, snapshot};
-pub use standing::{Standing, Told};
+pub use standing::{Coverage, RecentFacts};
 pub use summary::{
     BenchmarkSummary, ExecutionEnvironment, PermissionSandbox, RoutingLimits, SubagentsAndJobs,
 };
 pub use task::{AttemptRead, TaskRead, TaskSnapshot};
 pub use thread::{PendingRequest, ThreadRead, TurnRead};
 
-use crate::state::{QueueEntry, State};
+use crate::state::{QueuedTurnState, State};
 use crate::status::Status;
 use crate::view::tool_inventory;
 
@@ -39,11 +39,11 @@ pub struct ReadModels {
     /// Each task with its attempts.
     pub task_snapshot: TaskSnapshot,
     /// Where the model's context begins.
-    pub context_boundary_snapshot: Told,
+    pub context_boundary_snapshot: RecentFacts,
     /// Artifacts and checkpoints.
-    pub artifact_checkpoint_summary: Told,
+    pub artifact_checkpoint_summary: RecentFacts,
     /// Evidence.
-    pub evidence_summary: Told,
+    pub evidence_summary: RecentFacts,
     /// Permissions, sandbox, policy and hooks.
     pub permission_sandbox_summary: PermissionSandbox,
     /// Processes.
@@ -55,7 +55,7 @@ pub struct ReadModels {
     /// Benchmarks.
     pub benchmark_summary: BenchmarkSummary,
     /// Channels.
-    pub channel_summary: Told,
+    pub channel_summary: RecentFacts,
 }
 
 /// The tools that can be called.
@@ -63,7 +63,7 @@ pub struct ReadModels {
 #[serde(rename_all = "camelCase")]
 pub struct ToolInventory {
     /// How well they are known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// The tools.
     pub tools: Vec<ToolDescription>,
 }
@@ -73,48 +73,52 @@ pub struct ToolInventory {
 #[serde(rename_all = "camelCase")]
 pub struct QueueSnapshot {
     /// How well they are known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// The turns, in order.
-    pub queued: Vec<QueueEntry>,
+    pub queued: Vec<QueuedTurnState>,
 }
 
 /// All read models of a state.
 pub fn read_models(state: &State) -> ReadModels {
-    let told = |model: &str, family: &str| Told::of(state, model, &[family]);
+    let facts = |model: &str, family: &str| RecentFacts::of(state, model, &[family]);
     ReadModels {
         session_snapshot: snapshot(state),
         thread_read_model: thread::threads(state),
         tool_inventory_snapshot: tools(state),
         queue_snapshot: queue(state),
         task_snapshot: task::task_snapshot(state),
-        context_boundary_snapshot: told("context_boundary_snapshot", "context"),
-        artifact_checkpoint_summary: Told::of(state, "artifact_checkpoint_summary", &["artifact", "output"]),
-        evidence_summary: told("evidence_summary", "evidence"),
+        context_boundary_snapshot: facts("context_boundary_snapshot", "context"),
+        artifact_checkpoint_summary: RecentFacts::of(
+            state,
+            "artifact_checkpoint_summary",
+            &["artifact", "output"],
+        ),
+        evidence_summary: facts("evidence_summary", "evidence"),
         permission_sandbox_summary: summary::permission_sandbox(state),
         execution_environment_snapshot: summary::execution_environment(state),
         routing_limit_summary: summary::routing_limits(state),
         subagent_job_summary: summary::subagents_and_jobs(state),
         benchmark_summary: summary::benchmark(state),
-        channel_summary: told("channel_summary", "channel"),
+        channel_summary: facts("channel_summary", "channel"),
     }
 }
 
 fn tools(state: &State) -> ToolInventory {
     let tools = tool_inventory(state);
-    let standing = Standing::of(state, "tool_inventory_snapshot", tools.is_some());
+    let standing = Coverage::of(state, "tool_inventory_snapshot", tools.is_some());
     ToolInventory { standing, tools: tools.unwrap_or_default() }
 }
 
 /// The queue is told by `queue.changed`, and by turns that were submitted as queued.
 fn queue(state: &State) -> QueueSnapshot {
     let waiting = state.turns.iter().filter(|turn| turn.status == Status::Queued);
-    let entry = |turn: &crate::state::Turn| QueueEntry {
+    let entry = |turn: &crate::state::TurnState| QueuedTurnState {
         turn_id: turn.turn_id.to_string(),
         position: None,
         preview: None,
     };
     let queued = if state.queue.is_empty() { waiting.map(entry).collect() } else { state.queue.clone() };
-    QueueSnapshot { standing: Standing::of(state, "queue_snapshot", !state.turns.is_empty()), queued }
+    QueueSnapshot { standing: Coverage::of(state, "queue_snapshot", !state.turns.is_empty()), queued }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use riverrun_event::{
 };
 use serde::Serialize;
 
-use super::standing::{Standing, Told};
+use super::standing::{Coverage, RecentFacts};
 use super::summary::{RoutingLimits, SubagentsAndJobs, routing_limits, subagents_and_jobs};
 use super::task::{TaskRead, task_snapshot};
 use super::thread::{ThreadRead, standing, threads, unknown_thread};
@@ -39,7 +39,7 @@ pub struct SessionSnapshot {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
     /// How well the session is known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// True if older turns were sealed and are read on demand.
     pub truncated: bool,
     /// Its threads.
@@ -55,7 +55,7 @@ pub struct SessionSnapshot {
     /// Sub-agents and jobs.
     pub subagent_job_summary: SubagentsAndJobs,
     /// Channels.
-    pub channel_summary: Told,
+    pub channel_summary: RecentFacts,
     /// Traces.
     pub telemetry_summary: Telemetry,
     /// Ids of the evidence that was told.
@@ -97,7 +97,7 @@ pub fn snapshot(state: &State) -> SessionSnapshot {
         blocked_tasks: tasks.blocked_tasks.into_iter().map(|task_id| BlockedTask { task_id }).collect(),
         routing_limit_summary: routing_limits(state),
         subagent_job_summary: subagents_and_jobs(state),
-        channel_summary: Told::of(state, "channel_summary", &["channel"]),
+        channel_summary: RecentFacts::of(state, "channel_summary", &["channel"]),
         telemetry_summary: Telemetry { usage: state.usage.clone(), join_status: "unknown" },
         evidence_refs: evidence.map(|entry| entry.key.clone()).collect(),
     }

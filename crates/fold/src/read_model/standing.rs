@@ -1,21 +1,21 @@
-//! How well a read model is known.
+//! How well a read model is known: its value in `standing`.
 
 use serde::Serialize;
 
-use crate::ledger::Entry;
+use crate::ledger::LedgerEntry;
 use crate::state::State;
 
-/// How well a read model is known.
+/// How well a read model is known: its value in `standing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Events told it.
+pub enum Coverage {
+    /// Events have it.
     Known,
-    /// No event told it.
+    /// No event has it.
     Unknown,
-    /// It was told that it cannot be had.
+    /// An event marks it as unavailable.
     Unavailable,
-    /// It was told that it may be out of date.
+    /// An event marks it as possibly out of date.
     Stale,
     /// Work cannot go on because of it.
     Blocked,
@@ -23,18 +23,18 @@ pub enum Standing {
     NotApplicable,
 }
 
-impl Standing {
-    /// The standing of a model: what the last snapshot event says about it by name, else whether events told it.
-    pub fn of(state: &State, model: &str, is_told: bool) -> Self {
+impl Coverage {
+    /// The coverage of a model: the mark of the last snapshot event, else whether events have it.
+    pub fn of(state: &State, model: &str, is_known: bool) -> Self {
         let marks = marks(state);
         if marks.unavailable.iter().any(|name| name == model) {
-            Standing::Unavailable
+            Coverage::Unavailable
         } else if marks.stale.iter().any(|name| name == model) {
-            Standing::Stale
-        } else if is_told {
-            Standing::Known
+            Coverage::Stale
+        } else if is_known {
+            Coverage::Known
         } else {
-            Standing::Unknown
+            Coverage::Unknown
         }
     }
 }
@@ -51,24 +51,24 @@ fn marks(state: &State) -> Marks {
     last.and_then(|entry| entry.payload.as_ref()?.to().ok()).unwrap_or_default()
 }
 
-/// Families of facts as they were last told.
+/// The newest facts of some families.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub struct RecentFacts {
     /// How well they are known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// The newest facts, oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// True if older entries were dropped; the log still has them.
     pub truncated: bool,
 }
 
-impl Told {
+impl RecentFacts {
     /// The facts of these families, as the read model `model`.
     pub fn of(state: &State, model: &str, families: &[&str]) -> Self {
         let families: Vec<_> = families.iter().filter_map(|name| state.ledger.family(name)).collect();
-        let entries: Vec<Entry> = families.iter().flat_map(|family| family.entries.clone()).collect();
+        let entries: Vec<LedgerEntry> = families.iter().flat_map(|family| family.entries.clone()).collect();
         let truncated = families.iter().any(|family| family.dropped > 0);
-        Self { standing: Standing::of(state, model, !entries.is_empty()), entries, truncated }
+        Self { standing: Coverage::of(state, model, !entries.is_empty()), entries, truncated }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use riverrun_event::{TaskId, Usage};
 use serde::Serialize;
 
-use super::standing::{Standing, Told};
+use super::standing::{Coverage, RecentFacts};
 use crate::benchmark::Benchmarks;
-use crate::job::Job;
+use crate::job::JobState;
 use crate::process::{Process, Processes};
 use crate::state::State;
 use crate::status::Status;
@@ -17,13 +17,13 @@ use crate::status::Status;
 #[serde(rename_all = "camelCase")]
 pub struct PermissionSandbox {
     /// Permissions that were asked for and given.
-    pub permissions: Told,
+    pub permissions: RecentFacts,
     /// The sandbox.
-    pub sandbox: Told,
+    pub sandbox: RecentFacts,
     /// Rules that decide without asking.
-    pub policy: Told,
+    pub policy: RecentFacts,
     /// Hooks that ran.
-    pub hooks: Told,
+    pub hooks: RecentFacts,
 }
 
 /// What tools run in.
@@ -31,7 +31,7 @@ pub struct PermissionSandbox {
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionEnvironment {
     /// Stale if a process was last told to run in a turn that is over: nobody knows whether it still does.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// Processes.
     pub processes: ProcessesRead,
 }
@@ -39,7 +39,7 @@ pub struct ExecutionEnvironment {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessesRead {
-    pub standing: Standing,
+    pub standing: Coverage,
     pub entries: Vec<Process>,
     /// True if older processes were dropped; the log still has them.
     pub truncated: bool,
@@ -50,15 +50,15 @@ pub struct ProcessesRead {
 #[serde(rename_all = "camelCase")]
 pub struct RoutingLimits {
     /// Blocked while the last word on a quota is that it is used up.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// Choices of a model.
-    pub routing: Told,
+    pub routing: RecentFacts,
     /// Limits and quotas.
-    pub limits: Told,
+    pub limits: RecentFacts,
     /// Tokens so far.
     pub usage: Usage,
     /// How well the cost is known.
-    pub cost_standing: Standing,
+    pub cost_standing: Coverage,
     /// Cost so far, by currency.
     pub cost: BTreeMap<String, f64>,
 }
@@ -68,16 +68,16 @@ pub struct RoutingLimits {
 #[serde(rename_all = "camelCase")]
 pub struct SubagentsAndJobs {
     /// How well it is known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// Tasks that work for another task.
     pub child_tasks: Vec<ChildTask>,
     /// Sub-agents.
-    pub subagents: Told,
+    pub subagents: RecentFacts,
     /// Jobs.
-    pub jobs: Told,
+    pub jobs: RecentFacts,
     /// The newest jobs with their items.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub job_list: Vec<Job>,
+    pub job_list: Vec<JobState>,
 }
 
 #[derive(Debug, Serialize)]
@@ -95,27 +95,27 @@ pub struct ChildTask {
 #[serde(rename_all = "camelCase")]
 pub struct BenchmarkSummary {
     /// `not_applicable` for a session that is no trial.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// The newest events about benchmarks.
-    pub facts: Told,
+    pub facts: RecentFacts,
     /// The same, joined by trial.
     #[serde(skip_serializing_if = "Benchmarks::is_empty")]
     pub recorded: Benchmarks,
 }
 
 pub fn permission_sandbox(state: &State) -> PermissionSandbox {
-    let told = |family: &str| Told::of(state, "permission_sandbox_summary", &[family]);
+    let facts = |family: &str| RecentFacts::of(state, "permission_sandbox_summary", &[family]);
     PermissionSandbox {
-        permissions: told("permission"),
-        sandbox: told("sandbox"),
-        policy: told("policy"),
-        hooks: told("hook"),
+        permissions: facts("permission"),
+        sandbox: facts("sandbox"),
+        policy: facts("policy"),
+        hooks: facts("hook"),
     }
 }
 
 pub fn execution_environment(state: &State) -> ExecutionEnvironment {
     let Processes { entries, dropped } = state.processes.clone();
-    let standing = Standing::of(state, "execution_environment_snapshot", !state.processes.is_empty());
+    let standing = Coverage::of(state, "execution_environment_snapshot", !state.processes.is_empty());
     let processes = ProcessesRead { standing, entries, truncated: dropped > 0 };
     let is_over = |turn: &riverrun_event::TurnId| {
         state.turns.iter().find(|known| known.turn_id == *turn).is_none_or(|turn| turn.status.is_terminal())
@@ -125,18 +125,18 @@ pub fn execution_environment(state: &State) -> ExecutionEnvironment {
         .iter()
         .any(|process| !process.status.is_terminal() && process.turn_id.as_ref().is_some_and(is_over));
     let standing =
-        if is_lost && processes.standing == Standing::Known { Standing::Stale } else { processes.standing };
+        if is_lost && processes.standing == Coverage::Known { Coverage::Stale } else { processes.standing };
     ExecutionEnvironment { standing, processes }
 }
 
 pub fn routing_limits(state: &State) -> RoutingLimits {
-    let told = |families: &[&str]| Told::of(state, "routing_limit_summary", families);
-    let (routing, limits) = (told(&["routing"]), told(&["limit", "rate_limit", "quota"]));
+    let facts = |families: &[&str]| RecentFacts::of(state, "routing_limit_summary", families);
+    let (routing, limits) = (facts(&["routing"]), facts(&["limit", "rate_limit", "quota"]));
     let newest_quota = state.ledger.family("quota").and_then(|family| family.entries.last());
     let standing = if newest_quota.is_some_and(|entry| entry.kind == "quota.blocked") {
-        Standing::Blocked
+        Coverage::Blocked
     } else {
-        Standing::of(
+        Coverage::of(
             state,
             "routing_limit_summary",
             !routing.entries.is_empty() || !limits.entries.is_empty(),
@@ -147,14 +147,14 @@ pub fn routing_limits(state: &State) -> RoutingLimits {
         routing,
         limits,
         usage: state.usage.clone(),
-        cost_standing: Standing::of(state, "cost", !state.cost.is_empty()),
+        cost_standing: Coverage::of(state, "cost", !state.cost.is_empty()),
         cost: state.cost.clone(),
     }
 }
 
 pub fn subagents_and_jobs(state: &State) -> SubagentsAndJobs {
-    let told = |family: &str| Told::of(state, "subagent_job_summary", &[family]);
-    let child = |task: &crate::state::Task| {
+    let facts = |family: &str| RecentFacts::of(state, "subagent_job_summary", &[family]);
+    let child = |task: &crate::state::TaskState| {
         let parent_task_id = task.parent_task_id.clone()?;
         Some(ChildTask {
             task_id: task.task_id.clone(),
@@ -164,10 +164,10 @@ pub fn subagents_and_jobs(state: &State) -> SubagentsAndJobs {
         })
     };
     let child_tasks: Vec<ChildTask> = state.tasks.iter().filter_map(child).collect();
-    let (subagents, jobs) = (told("subagent"), told("job"));
-    let is_told = !(child_tasks.is_empty() && subagents.entries.is_empty() && jobs.entries.is_empty());
+    let (subagents, jobs) = (facts("subagent"), facts("job"));
+    let is_known = !(child_tasks.is_empty() && subagents.entries.is_empty() && jobs.entries.is_empty());
     SubagentsAndJobs {
-        standing: Standing::of(state, "subagent_job_summary", is_told),
+        standing: Coverage::of(state, "subagent_job_summary", is_known),
         child_tasks,
         subagents,
         jobs,
@@ -176,7 +176,7 @@ pub fn subagents_and_jobs(state: &State) -> SubagentsAndJobs {
 }
 
 pub fn benchmark(state: &State) -> BenchmarkSummary {
-    let facts = Told::of(state, "benchmark_summary", &["benchmark"]);
-    let standing = if facts.standing == Standing::Unknown { Standing::NotApplicable } else { facts.standing };
+    let facts = RecentFacts::of(state, "benchmark_summary", &["benchmark"]);
+    let standing = if facts.standing == Coverage::Unknown { Coverage::NotApplicable } else { facts.standing };
     BenchmarkSummary { standing, facts, recorded: state.benchmarks.clone() }
 }

@@ -6,9 +6,9 @@ use riverrun_event::{ErrorInfo, RunId, TaskId, Timestamp, TurnId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::standing::Standing;
+use super::standing::Coverage;
 use super::strict::{attempt_status, native, task_status};
-use crate::state::{Attempt, State, Task};
+use crate::state::{AttemptState, State, TaskState};
 use crate::status::Status;
 
 /// Each task with its attempts.
@@ -16,7 +16,7 @@ use crate::status::Status;
 #[serde(rename_all = "camelCase")]
 pub struct TaskSnapshot {
     /// How well they are known.
-    pub standing: Standing,
+    pub standing: Coverage,
     /// How many tasks stand where, by the standard's status.
     pub task_summary: BTreeMap<&'static str, usize>,
     /// The tasks, parents before children.
@@ -98,9 +98,9 @@ pub fn task_snapshot(state: &State) -> TaskSnapshot {
     for task in &state.tasks {
         *summary.entry(task_status(task.status)).or_default() += 1;
     }
-    let is_blocked = |task: &&Task| task.status == Status::Blocked || task.status.is_waiting();
+    let is_blocked = |task: &&TaskState| task.status == Status::Blocked || task.status.is_waiting();
     TaskSnapshot {
-        standing: Standing::of(state, "task_snapshot", !state.tasks.is_empty()),
+        standing: Coverage::of(state, "task_snapshot", !state.tasks.is_empty()),
         task_summary: summary,
         tasks: tasks(state),
         task_graph: edges(state),
@@ -113,7 +113,7 @@ pub fn tasks(state: &State) -> Vec<TaskRead> {
     state.tasks.iter().map(read).collect()
 }
 
-fn read(task: &Task) -> TaskRead {
+fn read(task: &TaskState) -> TaskRead {
     let strict = task_status(task.status);
     TaskRead {
         task_id: task.task_id.clone(),
@@ -132,7 +132,7 @@ fn read(task: &Task) -> TaskRead {
     }
 }
 
-fn attempt(attempt: &Attempt) -> AttemptRead {
+fn attempt(attempt: &AttemptState) -> AttemptRead {
     let strict = attempt_status(attempt.status);
     AttemptRead {
         run_id: attempt.run_id.as_ref().map_or_else(|| "unknown".to_owned(), RunId::to_string),
@@ -146,9 +146,9 @@ fn attempt(attempt: &Attempt) -> AttemptRead {
 
 /// The edges that stand, each with the task that it leads from.
 fn edges(state: &State) -> Vec<Value> {
-    let told = state.ledger.family("task").into_iter().flat_map(|family| &family.entries);
+    let entries = state.ledger.family("task").into_iter().flat_map(|family| &family.entries);
     let edges =
-        told.filter(|entry| matches!(entry.kind.as_str(), "task.dependency.updated" | "task.delegated"));
+        entries.filter(|entry| matches!(entry.kind.as_str(), "task.dependency.updated" | "task.delegated"));
     let edges = edges.filter_map(|entry| {
         let mut edge: Value = entry.payload.as_ref()?.to().ok()?;
         // The key of an entry is its type, its task, the edge's other end and its kind.
@@ -160,7 +160,8 @@ fn edges(state: &State) -> Vec<Value> {
 }
 
 fn delivery_state(state: &State) -> Option<String> {
-    let mut told =
+    let mut entries =
         state.ledger.family("task")?.entries.iter().rev().filter(|entry| entry.kind == "task.progress");
-    told.find_map(|entry| entry.payload.as_ref()?.to::<riverrun_event::TaskProgress>().ok()?.delivery_state)
+    entries
+        .find_map(|entry| entry.payload.as_ref()?.to::<riverrun_event::TaskProgress>().ok()?.delivery_state)
 }

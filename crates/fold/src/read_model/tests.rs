@@ -9,8 +9,8 @@ use crate::tests::event;
 
 fn fold(envelopes: &[Value]) -> State {
     let mut state = State::new(SessionId::new("ses_1").expect("an id"));
-    for (envelope, place) in envelopes.iter().zip(1..) {
-        let _ = state.apply(&event(place, envelope.clone()), &mut Vec::new());
+    for (envelope, sequence) in envelopes.iter().zip(1..) {
+        let _ = state.apply(&event(sequence, envelope.clone()), &mut Vec::new());
     }
     state
 }
@@ -76,7 +76,7 @@ fn a_used_up_quota_blocks() {
 }
 
 #[test]
-fn a_waiting_thread_is_blocked_and_says_what_it_really_is() {
+fn a_waiting_thread_is_blocked_and_names_its_own_status() {
     let state = fold(&[
         json!({"type": "turn.started", "turnId": "t", "taskId": "k", "payload": {}}),
         json!({"type": "action.required", "turnId": "t", "taskId": "k", "actionId": "a", "payload": {"actionType": "question"}}),
@@ -93,7 +93,7 @@ fn a_waiting_thread_is_blocked_and_says_what_it_really_is() {
 }
 
 #[test]
-fn a_thread_tells_what_waits_behind_its_turn_and_what_went_wrong() {
+fn a_thread_lists_its_queue_and_its_incidents() {
     let models = models(&[
         json!({"type": "turn.started", "turnId": "t", "taskId": "k", "payload": {}}),
         json!({"type": "turn.submitted", "turnId": "u", "taskId": "l", "payload": {"input": "next", "status": "queued"}}),
@@ -145,10 +145,10 @@ fn validators() -> Option<[jsonschema::Validator; 2]> {
     Some([&standard, &profile].map(|schema| jsonschema::validator_for(schema).expect("the schema is one")))
 }
 
-fn assert_fits(validator: &jsonschema::Validator, snapshot: &SessionSnapshot, place: &str) {
+fn assert_fits(validator: &jsonschema::Validator, snapshot: &SessionSnapshot, name: &str) {
     let snapshot = serde_json::to_value(snapshot).expect("a snapshot is JSON");
     let errors: Vec<String> = validator.iter_errors(&snapshot).map(|error| error.to_string()).collect();
-    assert_eq!(errors, [] as [&str; 0], "{place}: {snapshot:#}");
+    assert_eq!(errors, [] as [&str; 0], "{name}: {snapshot:#}");
 }
 
 /// At every place of every vector, and before the first event.
@@ -156,9 +156,9 @@ fn assert_fits(validator: &jsonschema::Validator, snapshot: &SessionSnapshot, pl
 fn every_vector_gives_a_snapshot_that_the_standard_and_its_profile_take() {
     let Some([standard, profile]) = validators() else { return };
     let created = Timestamp::parse("2026-03-02T09:00:00Z").expect("a time");
-    let fits = |state: &State, place: &str| {
-        assert_fits(&standard, &snapshot(state), place);
-        assert_fits(&profile, &lime_snapshot(state, created), place);
+    let fits = |state: &State, name: &str| {
+        assert_fits(&standard, &snapshot(state), name);
+        assert_fits(&profile, &lime_snapshot(state, created), name);
     };
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/fold");
     let mut checked = 0;

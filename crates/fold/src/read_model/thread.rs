@@ -3,10 +3,10 @@
 use riverrun_event::{ActionId, ErrorInfo, RawJson, RunId, TaskId, ThreadId, Timestamp, ToolCallId, TurnId};
 use serde::Serialize;
 
-use super::standing::{Standing, Told};
+use super::standing::{Coverage, RecentFacts};
 use super::strict::{native, thread_status};
 use crate::process::Process;
-use crate::state::{Action, QueueEntry, State, Thread, ToolCall, Turn};
+use crate::state::{ActionState, QueuedTurnState, State, Thread, ToolCall, TurnState};
 use crate::status::Status;
 use crate::view::pending_actions;
 
@@ -36,7 +36,7 @@ pub struct ThreadRead {
     /// Actions that wait for a decision.
     pub pending_requests: Vec<PendingRequest>,
     /// Turns that wait.
-    pub queued_turns: Vec<QueueEntry>,
+    pub queued_turns: Vec<QueuedTurnState>,
     /// Failures and warnings.
     pub incidents: Vec<Incident>,
     /// Its tool calls in the state.
@@ -44,7 +44,7 @@ pub struct ThreadRead {
     /// Its processes in the state.
     pub processes: Vec<Process>,
     /// Evidence.
-    pub evidence_summary: Told,
+    pub evidence_summary: RecentFacts,
 }
 
 /// One turn of a thread.
@@ -136,7 +136,8 @@ pub fn unknown_thread(state: &State) -> ThreadRead {
 }
 
 fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {
-    let turns: Vec<&Turn> = state.turns.iter().filter(|turn| turn.thread_id == thread.thread_id).collect();
+    let turns: Vec<&TurnState> =
+        state.turns.iter().filter(|turn| turn.thread_id == thread.thread_id).collect();
     let known = |turn: &TurnId| state.turns.iter().any(|other| other.turn_id == *turn);
     let is_here = |turn: &Option<TurnId>| match turn {
         Some(turn) if known(turn) => turns.iter().any(|own| own.turn_id == *turn),
@@ -147,7 +148,7 @@ fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {
     let processes = &state.processes.entries;
     let processes = processes.iter().filter(|process| is_here(&process.turn_id)).cloned().collect();
     let strict = thread_status(thread.status);
-    let is_queued = |entry: &&QueueEntry| match TurnId::new(&entry.turn_id) {
+    let is_queued = |entry: &&QueuedTurnState| match TurnId::new(&entry.turn_id) {
         Ok(turn) => is_here(&Some(turn)),
         Err(_) => is_first,
     };
@@ -168,11 +169,11 @@ fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {
         turns: turns.into_iter().map(turn_read).collect(),
         tool_calls,
         processes,
-        evidence_summary: Told::of(state, "evidence_summary", &["evidence"]),
+        evidence_summary: RecentFacts::of(state, "evidence_summary", &["evidence"]),
     }
 }
 
-fn turn_read(turn: &Turn) -> TurnRead {
+fn turn_read(turn: &TurnState) -> TurnRead {
     TurnRead {
         turn_id: turn.turn_id.clone(),
         status: turn.status,
@@ -183,7 +184,7 @@ fn turn_read(turn: &Turn) -> TurnRead {
     }
 }
 
-fn pending(action: &Action) -> PendingRequest {
+fn pending(action: &ActionState) -> PendingRequest {
     PendingRequest {
         action_id: action.action_id.clone(),
         status: "pending",
@@ -196,7 +197,7 @@ fn pending(action: &Action) -> PendingRequest {
     }
 }
 
-fn incidents(state: &State, turns: &[&Turn], calls: &[ToolCall], is_first: bool) -> Vec<Incident> {
+fn incidents(state: &State, turns: &[&TurnState], calls: &[ToolCall], is_first: bool) -> Vec<Incident> {
     let failed_turns = turns.iter().filter(|turn| turn.status == Status::Failed).map(|turn| Incident {
         kind: "turn.failed".to_owned(),
         turn_id: Some(turn.turn_id.clone()),
@@ -211,19 +212,19 @@ fn incidents(state: &State, turns: &[&Turn], calls: &[ToolCall], is_first: bool)
         error: call.error.clone(),
         detail: None,
     });
-    let told =
+    let incidents =
         state.ledger.family("runtime").filter(|_| is_first).into_iter().flat_map(|family| &family.entries);
-    let told = told.map(|entry| Incident {
+    let incidents = incidents.map(|entry| Incident {
         kind: entry.kind.clone(),
         turn_id: entry.turn_id.clone(),
         tool_call_id: None,
         error: None,
         detail: entry.payload.clone(),
     });
-    failed_turns.chain(failed_calls).chain(told).collect()
+    failed_turns.chain(failed_calls).chain(incidents).collect()
 }
 
 /// The standing of all threads together.
-pub fn standing(state: &State) -> Standing {
-    Standing::of(state, "thread_read_model", !state.threads.is_empty())
+pub fn standing(state: &State) -> Coverage {
+    Coverage::of(state, "thread_read_model", !state.threads.is_empty())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foldhash::HashMap;
 use riverrun_event::{ActionId, Item, TaskId, ThreadId, ToolCallId, TurnId};
 
-use super::{Action, ActionStatus, State};
+use super::{ActionState, ActionStatus, State};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
@@ -36,12 +36,12 @@ impl PartialEq for Index {
 impl Index {
     pub fn of(state: &State) -> Self {
         let mut index = Index {
-            tasks: places(&state.tasks, |task| task.task_id.clone()),
-            turns: places(&state.turns, |turn| turn.turn_id.clone()),
-            threads: places(&state.threads, |thread| thread.thread_id.clone()),
-            actions: places(&state.actions, |action| action.action_id.clone()),
-            calls: places(&state.tool_calls, |call| call.tool_call_id.clone()),
-            calls_of_tasks: places(&state.tool_calls, |call| {
+            tasks: positions_by_key(&state.tasks, |task| task.task_id.clone()),
+            turns: positions_by_key(&state.turns, |turn| turn.turn_id.clone()),
+            threads: positions_by_key(&state.threads, |thread| thread.thread_id.clone()),
+            actions: positions_by_key(&state.actions, |action| action.action_id.clone()),
+            calls: positions_by_key(&state.tool_calls, |call| call.tool_call_id.clone()),
+            calls_of_tasks: positions_by_key(&state.tool_calls, |call| {
                 (call.tool_call_id.clone(), call.task_id.clone())
             }),
             active_threads: state.threads.iter().filter(|thread| thread.active_turn_id.is_some()).count(),
@@ -76,11 +76,11 @@ impl Index {
     pub fn facts(&self) -> impl PartialEq + std::fmt::Debug {
         let callers: BTreeMap<_, _> = self.callers.iter().filter(|(_, tasks)| !tasks.is_empty()).collect();
         let callers = format!("{callers:?}");
-        let places = (self.tasks.clone(), self.turns.clone(), self.threads.clone(), self.actions.clone());
+        let positions = (self.tasks.clone(), self.turns.clone(), self.threads.clone(), self.actions.clone());
         let calls = (self.calls.clone(), self.calls_of_tasks.clone(), callers);
         let counts =
             (self.pending, self.pending_by_turn.clone(), self.pending_by_task.clone(), self.active_threads);
-        (places, calls, counts)
+        (positions, calls, counts)
     }
 
     /// The newest task whose output has this call.
@@ -88,7 +88,7 @@ impl Index {
         self.callers.get(call)?.last_key_value().map(|(task, _)| *task)
     }
 
-    pub fn add_pending(&mut self, action: &Action) {
+    pub fn add_pending(&mut self, action: &ActionState) {
         self.pending += 1;
         if let Some(turn) = &action.turn_id {
             *self.pending_by_turn.entry(turn.clone()).or_default() += 1;
@@ -98,7 +98,7 @@ impl Index {
         }
     }
 
-    pub fn remove_pending(&mut self, action: &Action) {
+    pub fn remove_pending(&mut self, action: &ActionState) {
         self.pending -= 1;
         if let Some(turn) = &action.turn_id {
             decrease(&mut self.pending_by_turn, turn);
@@ -122,12 +122,12 @@ impl Index {
     }
 }
 
-fn places<T, K: std::hash::Hash + Eq>(of: &[T], key: impl Fn(&T) -> K) -> HashMap<K, usize> {
+fn positions_by_key<T, K: std::hash::Hash + Eq>(of: &[T], key: impl Fn(&T) -> K) -> HashMap<K, usize> {
     of.iter().enumerate().map(|(at, entry)| (key(entry), at)).collect()
 }
 
 /// An action makes its own task wait and the outermost one, which may be the same.
-fn waiting_tasks(action: &Action) -> impl Iterator<Item = &TaskId> {
+fn waiting_tasks(action: &ActionState) -> impl Iterator<Item = &TaskId> {
     let root = action.root_task_id.as_ref().filter(|root| action.task_id.as_ref() != Some(*root));
     action.task_id.iter().chain(root)
 }

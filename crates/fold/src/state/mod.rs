@@ -24,7 +24,7 @@ pub(crate) use index::Index;
 /// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
 pub const WINDOW: usize = 8;
 
-/// A session as its events tell it. What no event told is absent, never a default that looks like success.
+/// A session as its events describe it. What no event has is absent, never a default that looks like success.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct State {
@@ -38,25 +38,25 @@ pub struct State {
     /// When the last event happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// What is about the whole session.
-    pub session: Session,
+    /// The state of the session as a whole.
+    pub session: SessionState,
     /// The agent that acts now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The threads, in the order in which they began.
     pub threads: Vec<Thread>,
     /// Open turns and the newest finished ones.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<TurnState>,
     /// Turns that left the window.
     pub sealed_turns: u64,
     /// The tasks of these turns, parents before children.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<TaskState>,
     /// The tool calls of these turns.
     pub tool_calls: Vec<ToolCall>,
     /// The actions of these turns.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionState>,
     /// The turns that wait, in order.
-    pub queue: Vec<QueueEntry>,
+    pub queue: Vec<QueuedTurnState>,
     /// Tokens of the whole session.
     pub usage: Usage,
     /// Recorded cost by currency.
@@ -81,10 +81,10 @@ pub struct State {
     pub(crate) room: usize,
 }
 
-/// What is about the whole session.
+/// The state of the session as a whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Session {
+pub struct SessionState {
     /// Its status, derived from its open work.
     pub status: Status,
     /// A name for people.
@@ -131,7 +131,7 @@ pub struct Thread {
 /// One submitted input and everything until its terminal event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+pub struct TurnState {
     /// The turn.
     pub turn_id: TurnId,
     /// Its thread.
@@ -201,7 +201,7 @@ pub struct Turn {
 /// An objective, stable over retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Task {
+pub struct TaskState {
     /// The task.
     pub task_id: TaskId,
     /// Its status.
@@ -243,7 +243,7 @@ pub struct Task {
     pub ended_at: Option<Timestamp>,
     /// Its runs before the present one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<AttemptState>,
     /// Its tokens.
     #[serde(default)]
     pub usage: Usage,
@@ -286,7 +286,7 @@ impl PartialEq for References {
 /// One run of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempt {
+pub struct AttemptState {
     /// The run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
@@ -301,12 +301,12 @@ pub struct Attempt {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
-    /// Who works, as it was told.
+    /// The worker, as reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<RawJson>,
 }
 
-impl Attempt {
+impl AttemptState {
     /// True for a run of the hosted runner, which goes on with everything that it can go on with.
     pub fn is_hosted(&self) -> bool {
         self.worker.as_ref().and_then(|worker| worker.as_text()).as_deref() == Some(HOSTED)
@@ -359,7 +359,7 @@ pub struct ToolCall {
     pub hooks: Vec<HookOutcome>,
 }
 
-/// What a hook said of a call, at one point.
+/// The decision of a hook about a call, at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookOutcome {
@@ -388,7 +388,7 @@ pub struct HookOutcome {
 /// A decision that somebody must make, or made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Action {
+pub struct ActionState {
     /// The action.
     pub action_id: ActionId,
     /// Its status.
@@ -397,7 +397,7 @@ pub struct Action {
     pub sequence: Sequence,
     /// When it was required.
     pub required_at: Timestamp,
-    /// What `action.required` said, verbatim.
+    /// The payload of `action.required`, verbatim.
     pub request: RawJson,
     /// The turn that waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -414,7 +414,7 @@ pub struct Action {
     /// When it was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<Timestamp>,
-    /// What `action.resolved` said, verbatim.
+    /// The payload of `action.resolved`, verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<RawJson>,
 }
@@ -434,7 +434,7 @@ pub enum ActionStatus {
 /// A turn that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct QueueEntry {
+pub struct QueuedTurnState {
     /// The turn.
     pub turn_id: String,
     /// Its position in its thread's queue.
@@ -450,11 +450,11 @@ pub struct QueueEntry {
 #[serde(rename_all = "camelCase")]
 pub struct SealedTurn {
     /// The turn.
-    pub turn: Turn,
+    pub turn: TurnState,
     /// Its tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<TaskState>,
     /// Its tool calls.
     pub tool_calls: Vec<ToolCall>,
     /// Its actions.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionState>,
 }

@@ -2,7 +2,7 @@
 
 use crate::citation::Scanner;
 use crate::open::OpenItem;
-use crate::state::{State, Task};
+use crate::state::{State, TaskState};
 
 /// Panics unless both states are the same in their public and in their derived parts.
 pub fn assert_same(left: &State, right: &State) {
@@ -14,7 +14,7 @@ pub fn assert_same(left: &State, right: &State) {
     }
 }
 
-fn assert_same_task(left: &Task, right: &Task) {
+fn assert_same_task(left: &TaskState, right: &TaskState) {
     assert_eq!(left.positions.0, right.positions.0);
     assert_eq!(left.references.0, right.references.0);
     for (left, right) in left.open.iter().zip(right.open.iter()) {

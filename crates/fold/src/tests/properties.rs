@@ -7,7 +7,7 @@ use super::at;
 use super::derived::assert_same;
 use super::hostile::hostile;
 use super::plausible::plausible;
-use crate::{Change, Density, Outcome, State};
+use crate::{ApplyOutcome, Change, Density, State};
 
 fn empty() -> State {
     State::new(SessionId::new("ses_1").expect("`ses_1` is an id"))
@@ -17,16 +17,16 @@ fn empty() -> State {
 /// read, and an event that comes again or too early changes nothing. Long logs are checked at every `stride`th place.
 fn check(events: &[Event], stride: usize) {
     let (mut state, mut changes) = (empty(), Vec::new());
-    for (place, event) in events.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         let before = (state.revision, changes.len());
-        assert_eq!(state.apply(event, &mut changes), Outcome::Applied);
+        assert_eq!(state.apply(event, &mut changes), ApplyOutcome::Applied);
         assert_eq!(
             state.revision - before.0,
             (changes.len() - before.1) as u64,
             "every change has its number"
         );
         check_places(&state, &changes[before.1..]);
-        if place % stride != 0 {
+        if index % stride != 0 {
             continue;
         }
         let restored = State::from_json(&state.to_json()).expect("a state reads back");
@@ -34,8 +34,8 @@ fn check(events: &[Event], stride: usize) {
 
         let early = at(event, state.sequence.get() + 2);
         let (mut again, mut none) = (restored, Vec::new());
-        assert_eq!(again.apply(event, &mut none), Outcome::Duplicate);
-        assert!(matches!(again.apply(&early, &mut none), Outcome::Gap { .. }));
+        assert_eq!(again.apply(event, &mut none), ApplyOutcome::Duplicate);
+        assert!(matches!(again.apply(&early, &mut none), ApplyOutcome::Gap { .. }));
         assert_eq!(again, state);
         assert_eq!(none, []);
     }
@@ -82,11 +82,11 @@ fn check_places(state: &State, changes: &[Change]) {
 fn check_from_the_middle(events: &[Event], whole: &State, changes: &[Change]) {
     for middle in [events.len() / 3, events.len() * 2 / 3] {
         let (mut state, mut seen) = (empty(), Vec::new());
-        for (place, event) in events.iter().enumerate() {
-            if place == middle {
+        for (index, event) in events.iter().enumerate() {
+            if index == middle {
                 state = State::from_json(&state.to_json()).expect("a state reads back");
             }
-            assert_eq!(state.apply(event, &mut seen), Outcome::Applied);
+            assert_eq!(state.apply(event, &mut seen), ApplyOutcome::Applied);
         }
         assert_same(&state, whole);
         assert_eq!(seen, changes);
@@ -98,16 +98,16 @@ proptest! {
 
     #[test]
     fn any_log_folds_and_restores(seeds in prop::collection::vec(any::<u64>(), 0..40)) {
-        let events: Vec<Event> = seeds.iter().zip(1..).map(|(seed, place)| hostile(*seed, place)).collect();
+        let events: Vec<Event> = seeds.iter().zip(1..).map(|(seed, sequence)| hostile(*seed, sequence)).collect();
         check(&events, 2);
     }
 
     #[test]
     fn a_filtered_log_folds(seeds in prop::collection::vec((any::<u64>(), 1u64..5), 0..40)) {
-        let (mut state, mut changes, mut place) = (empty(), Vec::new(), 0);
+        let (mut state, mut changes, mut sequence) = (empty(), Vec::new(), 0);
         for (seed, step) in seeds {
-            place += step;
-            prop_assert_eq!(state.apply_as(Density::Filtered, &hostile(seed, place), &mut changes), Outcome::Applied);
+            sequence += step;
+            prop_assert_eq!(state.apply_as(Density::Filtered, &hostile(seed, sequence), &mut changes), ApplyOutcome::Applied);
         }
         assert_same(&State::from_json(&state.to_json()).expect("a state reads back"), &state);
     }
@@ -126,7 +126,7 @@ proptest! {
         use crate::ProblemCode::{AfterTerminal, UnknownReference};
         let (mut state, mut changes) = (empty(), Vec::new());
         for event in plausible(seed, turns) {
-            prop_assert_eq!(state.apply(&event, &mut changes), Outcome::Applied);
+            prop_assert_eq!(state.apply(&event, &mut changes), ApplyOutcome::Applied);
         }
         let unexpected = state.problems.recent.iter().find(|problem| !matches!(problem.code, AfterTerminal | UnknownReference));
         prop_assert_eq!(unexpected, None);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::derived::assert_same;
 use super::event;
-use crate::{Change, Outcome, SealedTurn, State};
+use crate::{ApplyOutcome, Change, SealedTurn, State};
 
 /// Twelve turns that were asked and completed.
 fn twelve_turns() -> Vec<Event> {
@@ -31,7 +31,7 @@ fn twelve_turns() -> Vec<Event> {
 fn apply(state: &mut State, events: &[Event]) -> Vec<SealedTurn> {
     let mut changes = Vec::new();
     for event in events {
-        assert_eq!(state.apply(event, &mut changes), Outcome::Applied);
+        assert_eq!(state.apply(event, &mut changes), ApplyOutcome::Applied);
     }
     let sealed = |change| match change {
         Change::TurnSealed(sealed) => Some(*sealed),

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use riverrun_event::{ProducerId, Sequence, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    Admission, Append, Appended, Chunk, Epoch, Error, ProducerState, SessionHead, SessionKey, Standing,
-    Timestamp, UsageChange, admit,
+    Admission, AdmissionState, Append, Chunk, DurableAppend, Epoch, LogError, ProducerState, SessionHead,
+    SessionKey, UnixMillis, UsageChange, admit,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use slab::Slab;
 
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 use crate::rows::{blob_at, millis};
 use crate::segment::{LinkColumn, number, sequence_at, unpack};
 use crate::shared::Shared;
-use crate::slot::Slot;
+use crate::slot::SessionSlot;
 use crate::{commands, facts, group, rows};
 
 pub struct WriterState {
@@ -30,7 +30,7 @@ pub struct WriterState {
     open: foldhash::HashMap<SessionKey, usize>,
     writings: Slab<Writing>,
     group_number: i64,
-    stored: Vec<Stored>,
+    stored: Vec<StoredChunk>,
     /// Which of `writings` this group moves.
     moved: Vec<usize>,
     after: Vec<Box<dyn FnOnce() + Send>>,
@@ -42,25 +42,25 @@ pub struct WriterState {
 
 /// A session as it will be after the group.
 struct Writing {
-    slot: Arc<Slot>,
+    slot: Arc<SessionSlot>,
     head: SessionHead,
-    updated_at: Timestamp,
+    updated_at: UnixMillis,
     /// Its head must be written with the group.
     moved: bool,
     producers: HashMap<ProducerId, ProducerState>,
-    damage: Option<Error>,
+    damage: Option<LogError>,
 }
 
 /// A chunk of the group that is being written.
-pub struct Stored {
-    pub slot: Arc<Slot>,
+pub struct StoredChunk {
+    pub slot: Arc<SessionSlot>,
     pub chunk: Chunk,
 }
 
-/// What a committed group means for everybody else.
-pub struct Committed {
+/// The visible effects of a committed group.
+pub struct CommittedGroup {
     pub group: Option<i64>,
-    pub stored: Vec<Stored>,
+    pub stored: Vec<StoredChunk>,
     pub after: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -101,31 +101,31 @@ impl WriterState {
         self.after.push(Box::new(action));
     }
 
-    pub fn append(&mut self, append: Append) -> Result<Appended, Fault> {
-        let place = self.load(&append.key)?.ok_or_else(|| Error::NoSession(append.key.session.clone()))?;
-        let producer = self.producer_of(place, &append)?;
-        let writing = &self.writings[place];
+    pub fn append(&mut self, append: Append) -> Result<DurableAppend, TransactionFault> {
+        let index = self.load(&append.key)?.ok_or_else(|| LogError::NoSession(append.key.session.clone()))?;
+        let producer = self.producer_of(index, &append)?;
+        let writing = &self.writings[index];
         if let Some(damage) = &writing.damage {
             return Err(damage.clone().into());
         }
-        let standing = Standing { epoch: self.epoch, head: &writing.head, producer };
-        let stored = |first| self.stored_at(&writing.slot, first).map_err(Fault::into_error);
+        let standing = AdmissionState { epoch: self.epoch, head: &writing.head, producer };
+        let stored = |first| self.stored_at(&writing.slot, first).map_err(TransactionFault::into_error);
         let admission = admit(&append, standing, stored)?;
         let (first, last, link) = (append.chunk.first(), append.chunk.last(), append.chunk.link());
         if admission == Admission::Duplicate {
-            return Ok(Appended { first, last, link, duplicate: true });
+            return Ok(DurableAppend { first, last, link, duplicate: true });
         }
         let bytes = append.chunk.bytes().len();
         self.admit_bytes(&append.key.tenant, bytes, append.urgency)?;
         self.write_beside(writing.slot.number, &append)?;
         let change = UsageChange { log_bytes: bytes as i64, ..UsageChange::default() };
         self.change_usage(&append.key.tenant, change);
-        self.stage(place, append)?;
-        Ok(Appended { first, last, link, duplicate: false })
+        self.stage(index, append)?;
+        Ok(DurableAppend { first, last, link, duplicate: false })
     }
 
     /// Everything that commits with the chunk: checked first, so that a refusal leaves nothing written.
-    fn write_beside(&self, session: i64, append: &Append) -> Result<(), Fault> {
+    fn write_beside(&self, session: i64, append: &Append) -> Result<(), TransactionFault> {
         let Append { key, facts, commands: changes, idempotency, .. } = append;
         if !changes.is_empty() {
             commands::check(&self.connection, session, changes)?;
@@ -140,9 +140,9 @@ impl WriterState {
     }
 
     /// Takes an admitted chunk into the group.
-    fn stage(&mut self, place: usize, append: Append) -> Result<(), Fault> {
+    fn stage(&mut self, index: usize, append: Append) -> Result<(), TransactionFault> {
         let Append { chunk, producer, .. } = append;
-        let writing = &mut self.writings[place];
+        let writing = &mut self.writings[index];
         if let Some(stamp) = producer.filter(|_| !seeded::is_on(Bug::ForgetProducer)) {
             let (first, last) = (chunk.first(), chunk.last());
             let state = ProducerState { epoch: stamp.epoch, sequence: stamp.sequence, first, last };
@@ -152,38 +152,42 @@ impl WriterState {
         writing.head.advance(&chunk);
         writing.updated_at = chunk.time();
         if !std::mem::replace(&mut writing.moved, true) {
-            self.moved.push(place);
+            self.moved.push(index);
         }
         // Readers must find it before its row says that there is more.
         if writing.slot.lock().live.is_empty() {
             self.shared.slots.insert(Arc::clone(&writing.slot));
         }
-        self.stored.push(Stored { slot: Arc::clone(&writing.slot), chunk });
+        self.stored.push(StoredChunk { slot: Arc::clone(&writing.slot), chunk });
         Ok(())
     }
 
     /// Where in `writings` the session is; None if it does not exist.
-    fn load(&mut self, key: &SessionKey) -> Result<Option<usize>, Fault> {
-        if let Some(place) = self.open.get(key) {
-            return Ok(Some(*place));
+    fn load(&mut self, key: &SessionKey) -> Result<Option<usize>, TransactionFault> {
+        if let Some(index) = self.open.get(key) {
+            return Ok(Some(*index));
         }
         let Some(row) = rows::head(&self.connection, key, &self.shared)? else { return Ok(None) };
         let known = self.shared.slots.get(key).filter(|slot| slot.number == row.number);
-        let slot = known.unwrap_or_else(|| Arc::new(Slot::new(row.number, key.clone(), row.state)));
+        let slot = known.unwrap_or_else(|| Arc::new(SessionSlot::new(row.number, key.clone(), row.state)));
         let (head, updated_at, damage) = {
             let state = slot.lock();
             let damage = if state.is_damaged { state.damage(&key.session) } else { None };
             (state.head, state.updated_at, damage)
         };
         let producers = HashMap::new();
-        let place = self.writings.insert(Writing { slot, head, updated_at, moved: false, producers, damage });
-        self.open.insert(key.clone(), place);
-        Ok(Some(place))
+        let index = self.writings.insert(Writing { slot, head, updated_at, moved: false, producers, damage });
+        self.open.insert(key.clone(), index);
+        Ok(Some(index))
     }
 
-    fn producer_of(&mut self, place: usize, append: &Append) -> Result<Option<ProducerState>, Fault> {
+    fn producer_of(
+        &mut self,
+        index: usize,
+        append: &Append,
+    ) -> Result<Option<ProducerState>, TransactionFault> {
         let Some(stamp) = &append.producer else { return Ok(None) };
-        let writing = &mut self.writings[place];
+        let writing = &mut self.writings[index];
         if let Some(state) = writing.producers.get(&stamp.id) {
             return Ok(Some(*state));
         }
@@ -195,7 +199,7 @@ impl WriterState {
     }
 
     /// The chunk that begins at `first`: in this group, live, or packed.
-    fn stored_at(&self, slot: &Arc<Slot>, first: Sequence) -> Result<Option<Chunk>, Fault> {
+    fn stored_at(&self, slot: &Arc<SessionSlot>, first: Sequence) -> Result<Option<Chunk>, TransactionFault> {
         let staged = self
             .stored
             .iter()
@@ -206,10 +210,10 @@ impl WriterState {
         }
         let state = slot.lock();
         if first > state.packed.last {
-            let place = state.live.partition_point(|live| live.chunk.first() < first);
+            let index = state.live.partition_point(|live| live.chunk.first() < first);
             return Ok(state
                 .live
-                .get(place)
+                .get(index)
                 .map(|live| live.chunk.clone())
                 .filter(|chunk| chunk.first() == first));
         }
@@ -240,9 +244,9 @@ impl WriterState {
         let sql = "UPDATE heads SET last = ?2, link = ?3, updated_at = ?4 WHERE session = ?1";
         let mut update = self.connection.prepare_cached(sql)?;
         // In the order of their rows, so that neighbours are written while their page is at hand.
-        self.moved.sort_unstable_by_key(|place| self.writings[*place].slot.number);
-        for place in &self.moved {
-            let writing = &self.writings[*place];
+        self.moved.sort_unstable_by_key(|index| self.writings[*index].slot.number);
+        for index in &self.moved {
+            let writing = &self.writings[*index];
             let (last, link) = (number(writing.head.last), LinkColumn(writing.head.link));
             update.execute(params![writing.slot.number, last, link, millis(writing.updated_at)])?;
         }
@@ -250,16 +254,20 @@ impl WriterState {
     }
 
     /// After the commit: hands over what it means and is ready for the next group.
-    pub fn committed(&mut self) -> Committed {
+    pub fn committed(&mut self) -> CommittedGroup {
         let group = (!self.stored.is_empty()).then_some(self.group_number + 1);
         self.group_number = group.unwrap_or(self.group_number);
-        for place in self.moved.drain(..) {
-            self.writings[place].moved = false;
+        for index in self.moved.drain(..) {
+            self.writings[index].moved = false;
         }
         for (tenant, change) in self.usage.drain() {
             self.shared.change_usage(&tenant, change);
         }
-        Committed { group, stored: std::mem::take(&mut self.stored), after: std::mem::take(&mut self.after) }
+        CommittedGroup {
+            group,
+            stored: std::mem::take(&mut self.stored),
+            after: std::mem::take(&mut self.after),
+        }
     }
 
     /// After a rollback: nothing of the group happened.
@@ -292,21 +300,21 @@ impl WriterState {
 
     /// Lets go of a session that is packed to its end and that this group does not write to: it rests, and its row
     /// tells all.
-    pub fn let_rest(&mut self, key: &SessionKey, packed: Sequence) {
-        let Some(place) = self.open.get(key).copied() else { return };
-        let writing = &self.writings[place];
+    pub fn release(&mut self, key: &SessionKey, packed: Sequence) {
+        let Some(index) = self.open.get(key).copied() else { return };
+        let writing = &self.writings[index];
         if writing.moved || writing.head.last != packed {
             return;
         }
-        let Writing { slot, .. } = self.writings.remove(place);
+        let Writing { slot, .. } = self.writings.remove(index);
         self.open.remove(key);
         let shared = Arc::clone(&self.shared);
         self.after_commit(move || shared.slots.remove_resting(&slot));
     }
 
     /// The session's part in memory, for changes that move it; None if the session is absent.
-    pub fn slot(&mut self, key: &SessionKey) -> Result<Option<Arc<Slot>>, Fault> {
-        Ok(self.load(key)?.map(|place| Arc::clone(&self.writings[place].slot)))
+    pub fn slot(&mut self, key: &SessionKey) -> Result<Option<Arc<SessionSlot>>, TransactionFault> {
+        Ok(self.load(key)?.map(|index| Arc::clone(&self.writings[index].slot)))
     }
 
     /// Bounds the memory that idle sessions take, and gives back the room of those that went. Only between groups.
@@ -318,7 +326,7 @@ impl WriterState {
         if self.writings.capacity() > SPARSE * self.writings.len().max(FEW_SESSIONS) {
             let open = &mut self.open;
             // Those of deleted sessions are in no map.
-            self.writings.retain(|place, writing| open.get(&writing.slot.key) == Some(&place));
+            self.writings.retain(|index, writing| open.get(&writing.slot.key) == Some(&index));
             self.writings.compact(|writing, _, to| {
                 open.insert(writing.slot.key.clone(), to);
                 true
@@ -329,9 +337,9 @@ impl WriterState {
     }
 
     /// The row number of a session, or the refusal.
-    pub fn session(&self, key: &SessionKey) -> Result<i64, Fault> {
+    pub fn session(&self, key: &SessionKey) -> Result<i64, TransactionFault> {
         let number = rows::number(&self.connection, key)?;
-        number.ok_or_else(|| Error::NoSession(key.session.clone()).into())
+        number.ok_or_else(|| LogError::NoSession(key.session.clone()).into())
     }
 }
 

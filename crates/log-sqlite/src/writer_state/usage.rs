@@ -4,7 +4,7 @@ use riverrun_event::TenantId;
 use riverrun_log::{Urgency, Usage, UsageChange};
 
 use super::WriterState;
-use crate::failure::Fault;
+use crate::failure::TransactionFault;
 
 impl WriterState {
     /// What a tenant will have stored after this group.
@@ -21,7 +21,7 @@ impl WriterState {
         }
     }
 
-    pub fn admit_session(&self, tenant: &TenantId) -> Result<(), Fault> {
+    pub fn admit_session(&self, tenant: &TenantId) -> Result<(), TransactionFault> {
         let quota = self.shared.quota_of(tenant);
         if quota.sessions.is_some() {
             self.used(tenant).admit_session(quota)?;
@@ -29,7 +29,12 @@ impl WriterState {
         Ok(())
     }
 
-    pub fn admit_bytes(&self, tenant: &TenantId, bytes: usize, urgency: Urgency) -> Result<(), Fault> {
+    pub fn admit_bytes(
+        &self,
+        tenant: &TenantId,
+        bytes: usize,
+        urgency: Urgency,
+    ) -> Result<(), TransactionFault> {
         let quota = self.shared.quota_of(tenant);
         if quota.stored_bytes.is_some() {
             self.used(tenant).admit_bytes(quota, bytes as u64, urgency)?;

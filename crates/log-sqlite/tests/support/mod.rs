@@ -8,24 +8,25 @@ use std::time::Duration;
 use bytes::Bytes;
 use riverrun_event::{Sequence, SessionId, TenantId};
 use riverrun_log::{
-    Append, Appended, Chunk, Epoch, Error, Log, NewSession, SessionHead, SessionKey, Shard, Ticket, Timestamp,
+    Append, Chunk, DurableAppend, Epoch, Log, LogError, LogTicket, SessionHead, SessionKey, SessionSpec,
+    Shard, UnixMillis,
 };
-use riverrun_log_sqlite::{OpenError, Options, SqliteLog};
+use riverrun_log_sqlite::{OpenLogError, SqliteLog, SqliteOptions};
 
 /// Small figures, so that a few events reach what takes millions elsewhere.
-pub fn options(directory: &Path) -> Options {
-    Options { reserve_bytes: 0, wal_bytes: 64 << 10, ..Options::new(directory) }
+pub fn options(directory: &Path) -> SqliteOptions {
+    SqliteOptions { reserve_bytes: 0, wal_bytes: 64 << 10, ..SqliteOptions::new(directory) }
 }
 
 pub fn open(directory: &Path) -> Arc<SqliteLog> {
     open_with(options(directory))
 }
 
-pub fn open_with(options: Options) -> Arc<SqliteLog> {
+pub fn open_with(options: SqliteOptions) -> Arc<SqliteLog> {
     Arc::new(try_open(options).expect("the directory can be opened"))
 }
 
-pub fn try_open(options: Options) -> Result<SqliteLog, OpenError> {
+pub fn try_open(options: SqliteOptions) -> Result<SqliteLog, OpenLogError> {
     SqliteLog::open(options)
 }
 
@@ -44,7 +45,7 @@ pub fn own(log: &dyn Log) -> Epoch {
 
 pub fn create(log: &dyn Log, name: &str) -> SessionKey {
     let key = key(name);
-    log.create_session(&key, NewSession::default()).wait().expect("created");
+    log.create_session(&key, SessionSpec::default()).wait().expect("created");
     key
 }
 
@@ -53,12 +54,17 @@ pub fn head(log: &dyn Log, key: &SessionKey) -> SessionHead {
 }
 
 pub fn chunk(head: &SessionHead, record: &[u8]) -> Chunk {
-    let mut builder = head.next_chunk(Timestamp::from_millis(1_700_000_000_000)).expect("not exhausted");
+    let mut builder = head.next_chunk(UnixMillis::from_millis(1_700_000_000_000)).expect("not exhausted");
     builder.push(record);
     builder.finish().expect("in range")
 }
 
-pub fn try_append(log: &dyn Log, key: &SessionKey, epoch: Epoch, record: &[u8]) -> Result<Appended, Error> {
+pub fn try_append(
+    log: &dyn Log,
+    key: &SessionKey,
+    epoch: Epoch,
+    record: &[u8],
+) -> Result<DurableAppend, LogError> {
     log.append(Append::new(key.clone(), epoch, chunk(&head(log, key), record))).wait()
 }
 
@@ -70,7 +76,7 @@ pub fn record(key: &SessionKey, n: u64) -> Bytes {
 /// Appends the records that belong at the next `count` places, without waiting in between.
 pub fn append(log: &dyn Log, key: &SessionKey, epoch: Epoch, count: u64) {
     let mut head = head(log, key);
-    let mut tickets: Vec<Ticket<Appended>> = Vec::new();
+    let mut tickets: Vec<LogTicket<DurableAppend>> = Vec::new();
     for n in head.last.get() + 1..=head.last.get() + count {
         let chunk = chunk(&head, &record(key, n));
         head.advance(&chunk);
@@ -80,7 +86,7 @@ pub fn append(log: &dyn Log, key: &SessionKey, epoch: Epoch, count: u64) {
 }
 
 /// How many records can be read from the first on. Panics if one of them is not what belongs there.
-pub fn read(log: &dyn Log, key: &SessionKey) -> Result<u64, Error> {
+pub fn read(log: &dyn Log, key: &SessionKey) -> Result<u64, LogError> {
     let mut after = Sequence::ZERO;
     loop {
         let chunks = log.read(key, after, 10_000).wait()?;

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::bench::*;
-use crate::{Append, Error, NewSession, ProducerState};
+use crate::{Append, LogError, ProducerState, SessionSpec};
 
 pub const CASES: &[Case] = &[
     ("sequences_are_dense_from_one", sequences_are_dense_from_one),
@@ -71,7 +71,7 @@ fn reading_at_or_past_the_head_is_empty(bench: &mut dyn Bench) {
     assert_eq!(ok(log.read(&key, seq(1), usize::MAX)), []);
     assert_eq!(ok(log.read(&key, seq(99), usize::MAX)), []);
     let absent = super::bench::key("absent");
-    assert_eq!(refused(log.read(&absent, seq(0), 1)), Error::NoSession(absent.session));
+    assert_eq!(refused(log.read(&absent, seq(0), 1)), LogError::NoSession(absent.session));
 }
 
 fn an_append_that_does_not_follow_conflicts(bench: &mut dyn Bench) {
@@ -81,7 +81,7 @@ fn an_append_that_does_not_follow_conflicts(bench: &mut dyn Bench) {
     ahead.advance(&chunk_after(&ahead, time(1), &[b"never appended"]));
     let gap = chunk_after(&ahead, time(1), &[b"b"]);
     let error = refused(log.append(Append::new(key.clone(), epoch, gap)));
-    assert_eq!(error, Error::Conflict { first: seq(2), head: seq(0) });
+    assert_eq!(error, LogError::Conflict { first: seq(2), head: seq(0) });
     assert_eq!(head(&*log, &key).last, seq(0));
 }
 
@@ -92,7 +92,7 @@ fn a_chunk_that_names_another_past_conflicts(bench: &mut dyn Bench) {
     let mut other = head(&*log, &key);
     other.link = crate::Link([9; 8]);
     let error = refused(log.append(Append::new(key, epoch, chunk_after(&other, time(1), &[b"b"]))));
-    assert_eq!(error, Error::Conflict { first: seq(2), head: seq(1) });
+    assert_eq!(error, LogError::Conflict { first: seq(2), head: seq(1) });
 }
 
 fn the_very_same_chunk_again_is_a_no_op(bench: &mut dyn Bench) {
@@ -115,7 +115,7 @@ fn other_bytes_at_the_same_place_conflict(bench: &mut dyn Bench) {
     append(&*log, &key, epoch, &[b"mine"]);
     let other = chunk_after(&before, time(1), &[b"other"]);
     let error = refused(log.append(Append::new(key.clone(), epoch, other)));
-    assert_eq!(error, Error::Conflict { first: seq(1), head: seq(1) });
+    assert_eq!(error, LogError::Conflict { first: seq(1), head: seq(1) });
     assert_eq!(all_records(&*log, &key)[0].1, b"mine".as_slice());
 }
 
@@ -126,7 +126,7 @@ fn an_absent_session_takes_no_append(bench: &mut dyn Bench) {
     let chunk = chunk_after(&before, time(1), &[b"a"]);
     let absent = key("absent");
     let error = refused(log.append(Append::new(absent.clone(), epoch, chunk)));
-    assert_eq!(error, Error::NoSession(absent.session.clone()));
+    assert_eq!(error, LogError::NoSession(absent.session.clone()));
     assert_eq!(ok(log.head(&absent)), None);
 }
 
@@ -134,13 +134,13 @@ fn a_log_ends_at_the_largest_sequence(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, key) = (own(&*log), key("s"));
     let start_after = seq((1 << 53) - 3);
-    ok(log.create_session(&key, NewSession { start_after, ..new_session() }));
+    ok(log.create_session(&key, SessionSpec { start_after, ..new_session() }));
     let before = head(&*log, &key);
     append(&*log, &key, epoch, &[b"a", b"b"]);
     assert!(head(&*log, &key).next_chunk(time(1)).is_none());
     let late = chunk_after(&before, time(1), &[b"c"]);
     let error = refused(log.append(Append::new(key.clone(), epoch, late)));
-    assert_eq!(error, Error::SequenceExhausted(key.session.clone()));
+    assert_eq!(error, LogError::SequenceExhausted(key.session.clone()));
     assert_eq!(all_records(&*log, &key).len(), 2);
 }
 
@@ -164,18 +164,18 @@ fn a_producer_cannot_repeat_skip_or_go_back(bench: &mut dyn Bench) {
         log.append(stamped(Append::new(key.clone(), epoch, chunk), "prod_1", producer_epoch, sequence))
     };
     let producer = || id("prod_1");
-    assert_eq!(refused(attempt(5, 1)), Error::ProducerGap { producer: producer(), found: 1, expected: 0 });
+    assert_eq!(refused(attempt(5, 1)), LogError::ProducerGap { producer: producer(), found: 1, expected: 0 });
     ok(attempt(5, 0));
     ok(attempt(5, 1));
     let last = ProducerState { epoch: 5, sequence: 1, first: seq(2), last: seq(2) };
     for sequence in [0, 1] {
         assert_eq!(
             refused(attempt(5, sequence)),
-            Error::ProducerDuplicate { producer: producer(), sequence, last }
+            LogError::ProducerDuplicate { producer: producer(), sequence, last }
         );
     }
-    assert_eq!(refused(attempt(5, 3)), Error::ProducerGap { producer: producer(), found: 3, expected: 2 });
-    assert_eq!(refused(attempt(4, 2)), Error::ProducerStale { producer: producer(), used: 4, current: 5 });
+    assert_eq!(refused(attempt(5, 3)), LogError::ProducerGap { producer: producer(), found: 3, expected: 2 });
+    assert_eq!(refused(attempt(4, 2)), LogError::ProducerStale { producer: producer(), used: 4, current: 5 });
     ok(attempt(6, 0));
     assert_eq!(head(&*log, &key).last, seq(3));
 }

@@ -9,8 +9,8 @@ use riverrun_event::{OwnerId, ProducerId, Sequence, SessionId, TenantId};
 use super::Requirement;
 use crate::memory::LostAnswer;
 use crate::{
-    Append, Appended, Chunk, Command, Epoch, Error, Log, ManualClock, NewSession, ProducerStamp, SessionHead,
-    SessionKey, Shard, Timestamp, TurnRecord, WorkScope,
+    Append, AppendStamp, Chunk, DurableAppend, Epoch, Log, LogError, ManualClock, SessionHead, SessionKey,
+    SessionSpec, Shard, StoredCommand, TurnRecord, UnixMillis, WorkScope,
 };
 
 /// Makes an empty engine with this clock.
@@ -62,13 +62,13 @@ pub fn seq(value: u64) -> Sequence {
     Sequence::new(value).unwrap_or_else(|| panic!("{value} is in range"))
 }
 
-pub fn time(millis: u64) -> Timestamp {
-    Timestamp::from_millis(millis)
+pub fn time(millis: u64) -> UnixMillis {
+    UnixMillis::from_millis(millis)
 }
 
 /// The answer of a call that must succeed.
 #[track_caller]
-pub fn ok<T>(ticket: crate::Ticket<T>) -> T {
+pub fn ok<T>(ticket: crate::LogTicket<T>) -> T {
     match ticket.wait() {
         Ok(value) => value,
         Err(error) => panic!("refused: {error}"),
@@ -77,7 +77,7 @@ pub fn ok<T>(ticket: crate::Ticket<T>) -> T {
 
 /// The error of a call that must not succeed.
 #[track_caller]
-pub fn refused<T: std::fmt::Debug>(ticket: crate::Ticket<T>) -> Error {
+pub fn refused<T: std::fmt::Debug>(ticket: crate::LogTicket<T>) -> LogError {
     match ticket.wait() {
         Ok(value) => panic!("taken: {value:?}"),
         Err(error) => error,
@@ -100,7 +100,7 @@ pub fn all_open_turns(log: &dyn Log) -> Vec<TurnRecord> {
 }
 
 /// The pending commands of all shards, in the order in which they came.
-pub fn all_pending_commands(log: &dyn Log) -> Vec<Command> {
+pub fn all_pending_commands(log: &dyn Log) -> Vec<StoredCommand> {
     let shards = Shard::all(log.shard_count());
     let mut all: Vec<_> =
         shards.flat_map(|shard| ok(log.pending_commands(WorkScope::Shard(shard)))).collect();
@@ -108,8 +108,8 @@ pub fn all_pending_commands(log: &dyn Log) -> Vec<Command> {
     all
 }
 
-pub fn new_session() -> NewSession {
-    NewSession { status: "idle".to_owned(), created_at: time(1_000), ..NewSession::default() }
+pub fn new_session() -> SessionSpec {
+    SessionSpec { status: "idle".to_owned(), created_at: time(1_000), ..SessionSpec::default() }
 }
 
 /// A session with an empty log.
@@ -123,7 +123,7 @@ pub fn head(log: &dyn Log, key: &SessionKey) -> SessionHead {
     ok(log.head(key)).unwrap_or_else(|| panic!("{key:?} has a head"))
 }
 
-pub fn chunk_after(head: &SessionHead, at: Timestamp, records: &[&[u8]]) -> Chunk {
+pub fn chunk_after(head: &SessionHead, at: UnixMillis, records: &[&[u8]]) -> Chunk {
     let mut builder = head.next_chunk(at).unwrap_or_else(|| panic!("the log is not exhausted"));
     records.iter().for_each(|record| builder.push(record));
     builder.finish().unwrap_or_else(|| panic!("the chunk is in range"))
@@ -131,13 +131,13 @@ pub fn chunk_after(head: &SessionHead, at: Timestamp, records: &[&[u8]]) -> Chun
 
 /// Appends records behind the committed head.
 #[track_caller]
-pub fn append(log: &dyn Log, key: &SessionKey, epoch: Epoch, records: &[&[u8]]) -> Appended {
+pub fn append(log: &dyn Log, key: &SessionKey, epoch: Epoch, records: &[&[u8]]) -> DurableAppend {
     let chunk = chunk_after(&head(log, key), time(2_000), records);
     ok(log.append(Append::new(key.clone(), epoch, chunk)))
 }
 
 pub fn stamped(append: Append, producer: &str, epoch: u64, sequence: u64) -> Append {
-    let stamp = ProducerStamp { id: id::<ProducerId>(producer), epoch, sequence };
+    let stamp = AppendStamp { id: id::<ProducerId>(producer), epoch, sequence };
     Append { producer: Some(stamp), ..append }
 }
 

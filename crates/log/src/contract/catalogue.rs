@@ -5,14 +5,14 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    ActionQuery, Append, Epoch, Error, Fact, Log, NewAction, NewSession, PageRequest, Progress,
-    SessionChange, SessionKey, SessionQuery, TaskFact, TurnFact,
+    ActionQuery, Append, Epoch, Fact, Log, LogError, NewAction, PageRequest, SessionChange, SessionKey,
+    SessionQuery, SessionSpec, TaskFact, TurnFact, WorkProgress,
 };
 
 pub const CASES: &[Case] = &[
     ("creating_a_session_again_changes_nothing", creating_a_session_again_changes_nothing),
     ("session_facts_commit_with_their_append", session_facts_commit_with_their_append),
-    ("facts_of_a_refused_append_are_not_kept", facts_of_a_refused_append_are_not_kept),
+    ("facts_of_a_refused_append_are_not_kept", a_refused_append_stores_no_facts),
     ("sessions_are_listed_newest_first_and_filtered", sessions_are_listed_newest_first_and_filtered),
     ("paging_neither_skips_nor_repeats", paging_neither_skips_nor_repeats),
     ("a_foreign_page_cursor_is_refused", a_foreign_page_cursor_is_refused),
@@ -38,7 +38,7 @@ fn status(status: &str) -> Fact {
 fn creating_a_session_again_changes_nothing(bench: &mut dyn Bench) {
     let log = bench.log();
     let key = key("s");
-    let new = NewSession {
+    let new = SessionSpec {
         title: Some("first".to_owned()),
         agent: Some("helper".to_owned()),
         status: "idle".to_owned(),
@@ -51,7 +51,7 @@ fn creating_a_session_again_changes_nothing(bench: &mut dyn Bench) {
     let created = ok(log.create_session(&key, new.clone()));
     assert!(created.new);
     assert_eq!(created.record.tags, ["a", "b"]);
-    let again = ok(log.create_session(&key, NewSession { title: Some("second".to_owned()), ..new }));
+    let again = ok(log.create_session(&key, SessionSpec { title: Some("second".to_owned()), ..new }));
     assert!(!again.new);
     assert_eq!(again.record, created.record);
     assert_eq!(ok(log.session(&key)), Some(created.record));
@@ -75,7 +75,7 @@ fn session_facts_commit_with_their_append(bench: &mut dyn Bench) {
     );
 }
 
-fn facts_of_a_refused_append_are_not_kept(bench: &mut dyn Bench) {
+fn a_refused_append_stores_no_facts(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, key) = (own(&*log), made(&*log, "s"));
     let mut other = head(&*log, &key);
@@ -137,9 +137,9 @@ fn a_foreign_page_cursor_is_refused(bench: &mut dyn Bench) {
     let log = bench.log();
     let page = PageRequest { cursor: Some("no such".to_owned()), limit: 1 };
     let sessions = SessionQuery { page: page.clone(), ..SessionQuery::all(id("acme")) };
-    assert!(matches!(refused(log.sessions(sessions)), Error::Invalid { .. }));
+    assert!(matches!(refused(log.sessions(sessions)), LogError::Invalid { .. }));
     let actions = ActionQuery { tenant: id("acme"), session: None, page };
-    assert!(matches!(refused(log.pending_actions(actions)), Error::Invalid { .. }));
+    assert!(matches!(refused(log.pending_actions(actions)), LogError::Invalid { .. }));
 }
 
 pub(super) fn action(name: &str, sequence: u64) -> NewAction {
@@ -208,7 +208,7 @@ fn actions_of_another_tenant_are_not_shown(bench: &mut dyn Bench) {
     assert_eq!(pending(&*log, Some("a")), Vec::<String>::new());
 }
 
-pub(super) fn turn(name: &str, first: u64, progress: Progress) -> TurnFact {
+pub(super) fn turn(name: &str, first: u64, progress: WorkProgress) -> TurnFact {
     TurnFact { turn: id(name), thread: id("main"), status: "running".to_owned(), progress, first: seq(first) }
 }
 
@@ -216,9 +216,9 @@ fn turns_are_listed_newest_first_from_any_place(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, a, b) = (own(&*log), made(&*log, "a"), made(&*log, "b"));
     for (at, name) in [(1, "turn_z"), (2, "turn_m"), (3, "turn_a")] {
-        with_facts(&*log, &a, epoch, at, vec![Fact::Turn(turn(name, at, Progress::Open))]);
+        with_facts(&*log, &a, epoch, at, vec![Fact::Turn(turn(name, at, WorkProgress::Open))]);
     }
-    with_facts(&*log, &a, epoch, 4, vec![Fact::Turn(turn("turn_z", 4, Progress::Terminal))]);
+    with_facts(&*log, &a, epoch, 4, vec![Fact::Turn(turn("turn_z", 4, WorkProgress::Terminal))]);
     let turns = |key: &SessionKey, before: Option<u64>, most: usize| -> Vec<String> {
         let found = ok(log.turns(key, before.map(seq), most));
         found.into_iter().map(|record| record.fact.turn.to_string()).collect()
@@ -234,9 +234,9 @@ fn turns_are_listed_newest_first_from_any_place(bench: &mut dyn Bench) {
 fn open_turns_are_found_until_terminal(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, a, b) = (own(&*log), made(&*log, "a"), made(&*log, "b"));
-    with_facts(&*log, &b, epoch, 1, vec![Fact::Turn(turn("turn_b", 1, Progress::Open))]);
-    with_facts(&*log, &a, epoch, 1, vec![Fact::Turn(turn("turn_z", 1, Progress::Open))]);
-    with_facts(&*log, &a, epoch, 1, vec![Fact::Turn(turn("turn_a", 2, Progress::Open))]);
+    with_facts(&*log, &b, epoch, 1, vec![Fact::Turn(turn("turn_b", 1, WorkProgress::Open))]);
+    with_facts(&*log, &a, epoch, 1, vec![Fact::Turn(turn("turn_z", 1, WorkProgress::Open))]);
+    with_facts(&*log, &a, epoch, 1, vec![Fact::Turn(turn("turn_a", 2, WorkProgress::Open))]);
     let open = || {
         // In one shard the turns of `a`, which is older, come first.
         let (mut all, older) = (all_open_turns(&*log), a.clone());
@@ -244,7 +244,7 @@ fn open_turns_are_found_until_terminal(bench: &mut dyn Bench) {
         all.iter().map(|turn| turn.fact.turn.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(open(), ["turn_z", "turn_a", "turn_b"]);
-    let done = TurnFact { status: "completed".to_owned(), ..turn("turn_z", 1, Progress::Terminal) };
+    let done = TurnFact { status: "completed".to_owned(), ..turn("turn_z", 1, WorkProgress::Terminal) };
     with_facts(&*log, &a, epoch, 1, vec![Fact::Turn(done.clone())]);
     assert_eq!(open(), ["turn_a", "turn_b"]);
     assert_eq!(ok(log.turn(&a, &id("turn_z"))).map(|record| record.fact), Some(done));
@@ -259,7 +259,7 @@ fn a_turn_is_found_in_its_oldest_session_first(bench: &mut dyn Bench) {
     let epoch = own(&*log);
     let keys: Vec<_> = (0..12).rev().map(|at| made(&*log, &format!("s{at:02}"))).collect();
     for key in keys.iter().rev() {
-        with_facts(&*log, key, epoch, 1, vec![Fact::Turn(turn("turn_1", 1, Progress::Terminal))]);
+        with_facts(&*log, key, epoch, 1, vec![Fact::Turn(turn("turn_1", 1, WorkProgress::Terminal))]);
     }
     let found = ok(log.find_turn(&id("acme"), &id("turn_1")));
     assert_eq!(found.into_iter().map(|record| record.key).collect::<Vec<_>>(), keys[..10]);

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    Append, CommandChange, CommandState, Error, IdempotencyRecord, NewCommand, SessionKey, WorkScope,
+    Append, CommandChange, CommandState, IdempotencyRecord, LogError, NewCommand, SessionKey, WorkScope,
 };
 
 pub const CASES: &[Case] = &[
@@ -84,7 +84,7 @@ fn a_command_and_its_effects_commit_together(bench: &mut dyn Bench) {
     ok(attempt(complete(), None));
     assert_eq!(state(), Some(CommandState::Done { outcome: Bytes::from_static(b"ok") }));
     let twice = refused(attempt(complete(), None));
-    assert_eq!(twice, Error::Immutable { kind: "command", id: "cmd_1".to_owned() });
+    assert_eq!(twice, LogError::Immutable { kind: "command", id: "cmd_1".to_owned() });
     assert_eq!(head(&*log, &key).last, seq(2), "an effect is not applied twice");
 }
 
@@ -94,9 +94,9 @@ fn a_command_is_done_once(bench: &mut dyn Bench) {
     ok(log.enqueue(command(&key, "cmd_1", "k")));
     ok(log.complete_command(&key, &id("cmd_1"), Bytes::from_static(b"one")));
     let again = refused(log.complete_command(&key, &id("cmd_1"), Bytes::from_static(b"two")));
-    assert_eq!(again, Error::Immutable { kind: "command", id: "cmd_1".to_owned() });
+    assert_eq!(again, LogError::Immutable { kind: "command", id: "cmd_1".to_owned() });
     let absent = refused(log.complete_command(&key, &id("cmd_9"), Bytes::new()));
-    assert_eq!(absent, Error::NotFound { kind: "command", id: "cmd_9".to_owned() });
+    assert_eq!(absent, LogError::NotFound { kind: "command", id: "cmd_9".to_owned() });
 }
 
 fn a_command_enqueued_with_an_append(bench: &mut dyn Bench) {
@@ -108,7 +108,7 @@ fn a_command_enqueued_with_an_append(bench: &mut dyn Bench) {
         log.append(Append { commands, ..Append::new(key.clone(), epoch, chunk) })
     };
     ok(attempt("cmd_1"));
-    assert_eq!(refused(attempt("cmd_2")), Error::CommandExists(id("cmd_1")));
+    assert_eq!(refused(attempt("cmd_2")), LogError::CommandExists(id("cmd_1")));
     assert_eq!(head(&*log, &key).last, seq(1));
     assert_eq!(ok(log.pending_commands(WorkScope::Session(key.clone()))).len(), 1);
 }
@@ -132,8 +132,8 @@ fn a_command_can_begin_and_end_in_one_append(bench: &mut dyn Bench) {
         CommandChange::Enqueue(command(&key, "cmd_2", "k2")),
         CommandChange::Enqueue(command(&key, "cmd_3", "k2")),
     ];
-    assert_eq!(refused(attempt(twice)), Error::CommandExists(id("cmd_2")));
-    let taken = Error::Immutable { kind: "command", id: "cmd_1".to_owned() };
+    assert_eq!(refused(attempt(twice)), LogError::CommandExists(id("cmd_2")));
+    let taken = LogError::Immutable { kind: "command", id: "cmd_1".to_owned() };
     assert_eq!(refused(attempt(vec![CommandChange::Enqueue(command(&key, "cmd_1", "k3"))])), taken);
     assert_eq!(refused(log.enqueue(command(&key, "cmd_1", "k4"))), taken);
     assert_eq!(head(&*log, &key).last, seq(1));
@@ -143,7 +143,7 @@ fn a_command_needs_its_session(bench: &mut dyn Bench) {
     let log = bench.log();
     let absent = key("absent");
     let error = refused(log.enqueue(command(&absent, "cmd_1", "k")));
-    assert_eq!(error, Error::NoSession(absent.session));
+    assert_eq!(error, LogError::NoSession(absent.session));
 }
 
 fn answer(response: &'static str, expires: u64) -> IdempotencyRecord {
@@ -181,7 +181,7 @@ fn an_answer_commits_with_its_append_once(bench: &mut dyn Bench) {
         log.append(Append { idempotency: vec![record.clone()], ..Append::new(key.clone(), epoch, chunk) })
     };
     ok(attempt(&[b"a"]));
-    assert_eq!(refused(attempt(&[b"b"])), Error::IdempotencyExists(record.scope.clone()));
+    assert_eq!(refused(attempt(&[b"b"])), LogError::IdempotencyExists(record.scope.clone()));
     assert_eq!(head(&*log, &key).last, seq(1));
     assert_eq!(ok(log.remembered(&record.tenant, &record.scope)), Some(record.clone()));
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::bench::*;
 use super::{ContractRule, Requirement};
-use crate::{Append, Clock, Error, IdempotencyRecord, Log, RemoteChange, SessionKey};
+use crate::{Append, Clock, IdempotencyRecord, Log, LogError, RemoteChange, SessionKey};
 
 const fn rule(name: &'static str, check: fn(&mut dyn Bench)) -> ContractRule {
     ContractRule::needing(Requirement::SecondInstance, name, check)
@@ -69,12 +69,12 @@ fn a_takeover_fences_the_other_instance(bench: &mut dyn Bench) {
     let stale = own(&*a);
     let key = made(&*a, "s");
     let shard = a.shard_of(&key);
-    assert!(matches!(refused(b.acquire(shard, &id("own_2"), TTL)), Error::LeaseHeld { .. }));
+    assert!(matches!(refused(b.acquire(shard, &id("own_2"), TTL)), LogError::LeaseHeld { .. }));
     bench.clock().advance(TTL);
     let current = ok(b.acquire(shard, &id("own_2"), TTL)).epoch;
     let chunk = chunk_after(&head(&*a, &key), time(1), &[b"late"]);
     let error = refused(a.append(Append::new(key.clone(), stale, chunk)));
-    assert_eq!(error, Error::Fenced { used: stale, current });
+    assert_eq!(error, LogError::Fenced { used: stale, current });
     append(&*b, &key, current, &[b"b"]);
 }
 

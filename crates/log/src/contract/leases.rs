@@ -4,7 +4,7 @@ use riverrun_event::OwnerId;
 
 use super::Case;
 use super::bench::*;
-use crate::{Append, Epoch, Error, Shard};
+use crate::{Append, Epoch, LogError, Shard};
 
 pub const CASES: &[Case] = &[
     ("acquire_raises_the_epoch", acquire_raises_the_epoch),
@@ -27,7 +27,7 @@ fn a_running_lease_keeps_others_out(bench: &mut dyn Bench) {
     let log = bench.log();
     let lease = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
     let error = refused(log.acquire(Shard(0), &id::<OwnerId>("own_2"), TTL));
-    assert_eq!(error, Error::LeaseHeld { owner: lease.owner, expires: lease.expires });
+    assert_eq!(error, LogError::LeaseHeld { owner: lease.owner, expires: lease.expires });
 }
 
 fn an_expired_or_released_lease_can_be_taken(bench: &mut dyn Bench) {
@@ -38,7 +38,7 @@ fn an_expired_or_released_lease_can_be_taken(bench: &mut dyn Bench) {
     assert!(second.epoch > first.epoch);
     ok(log.release(&first));
     let held = refused(log.acquire(Shard(0), &id::<OwnerId>("own_3"), TTL));
-    assert!(matches!(held, Error::LeaseHeld { .. }), "a stale release frees nothing: {held}");
+    assert!(matches!(held, LogError::LeaseHeld { .. }), "a stale release frees nothing: {held}");
     ok(log.release(&second));
     let third = ok(log.acquire(Shard(0), &id::<OwnerId>("own_3"), TTL));
     assert!(third.epoch > second.epoch);
@@ -53,11 +53,11 @@ fn a_stale_owner_is_fenced_from_its_first_append(bench: &mut dyn Bench) {
     let current = ok(log.acquire(log.shard_of(&key), &id::<OwnerId>("own_2"), TTL)).epoch;
     let chunk = chunk_after(&head(&*log, &key), time(1), &[b"late"]);
     let error = refused(log.append(Append::new(key.clone(), stale, chunk.clone())));
-    assert_eq!(error, Error::Fenced { used: stale, current });
+    assert_eq!(error, LogError::Fenced { used: stale, current });
     assert_eq!(head(&*log, &key).last, seq(1));
     let invented = Epoch(current.0 + 1);
     let error = refused(log.append(Append::new(key.clone(), invented, chunk)));
-    assert_eq!(error, Error::Fenced { used: invented, current });
+    assert_eq!(error, LogError::Fenced { used: invented, current });
     append(&*log, &key, current, &[b"b"]);
 }
 
@@ -68,7 +68,7 @@ fn renewing_a_stale_lease_is_fenced(bench: &mut dyn Bench) {
     assert!(renewed.epoch == first.epoch && renewed.expires > first.expires);
     let second = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
     let error = refused(log.renew(&renewed, TTL));
-    assert_eq!(error, Error::Fenced { used: first.epoch, current: second.epoch });
+    assert_eq!(error, LogError::Fenced { used: first.epoch, current: second.epoch });
 }
 
 fn an_expired_lease_still_appends_until_taken(bench: &mut dyn Bench) {
@@ -86,5 +86,5 @@ fn nobody_appends_without_a_lease(bench: &mut dyn Bench) {
     let current = own(&*log);
     let chunk = chunk_after(&head(&*log, &key), time(1), &[b"a"]);
     let error = refused(log.append(Append::new(key, Epoch(0), chunk)));
-    assert_eq!(error, Error::Fenced { used: Epoch(0), current });
+    assert_eq!(error, LogError::Fenced { used: Epoch(0), current });
 }

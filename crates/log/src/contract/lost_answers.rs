@@ -3,7 +3,7 @@
 use super::bench::*;
 use super::{ContractRule, Requirement};
 use crate::memory::LostAnswer;
-use crate::{Append, Error};
+use crate::{Append, LogError};
 
 const fn rule(name: &'static str, check: fn(&mut dyn Bench)) -> ContractRule {
     ContractRule::needing(Requirement::LostAnswers, name, check)
@@ -24,7 +24,7 @@ fn the_same_append_decides(bench: &mut dyn Bench) {
         let request = stamped(Append::new(key.clone(), epoch, chunk), "prod_1", 0, 0);
         bench.lose_next_answer(lost);
         let error = refused(log.append(request.clone()));
-        assert!(matches!(error, Error::OutcomeUnknown(_)), "{error}");
+        assert!(matches!(error, LogError::OutcomeUnknown(_)), "{error}");
         assert!(error.is_retryable() && !error.has_no_side_effects());
         let again = ok(log.append(request.clone()));
         assert_eq!((again.first, again.last), (seq(2), seq(2)));
@@ -43,13 +43,17 @@ fn another_append_may_come_first(bench: &mut dyn Bench) {
     refused(log.append(request(b"mine")));
     ok(log.append(request(b"other")));
     let error = refused(log.append(request(b"mine")));
-    assert_eq!(error, Error::Conflict { first: seq(1), head: seq(1) }, "then it is known not to be stored");
+    assert_eq!(
+        error,
+        LogError::Conflict { first: seq(1), head: seq(1) },
+        "then it is known not to be stored"
+    );
     bench.lose_next_answer(LostAnswer::Stored);
     let before = head(&*log, &key);
     let mine = Append::new(key.clone(), epoch, chunk_after(&before, time(1), &[b"mine"]));
     refused(log.append(mine));
     let other = Append::new(key.clone(), epoch, chunk_after(&before, time(1), &[b"other"]));
-    assert_eq!(refused(log.append(other)), Error::Conflict { first: seq(2), head: seq(2) });
+    assert_eq!(refused(log.append(other)), LogError::Conflict { first: seq(2), head: seq(2) });
     assert_eq!(all_records(&*log, &key)[1].1, b"mine".as_slice());
 }
 
@@ -63,5 +67,5 @@ fn the_log_goes_on(bench: &mut dyn Bench) {
         append_numbered(&*log, key, epoch, 1..=3);
         assert_eq!(all_records(&*log, key), numbered(1..=3));
     }
-    assert_eq!(log.health(), crate::Health::Ready);
+    assert_eq!(log.health(), crate::LogHealth::Ready);
 }

@@ -57,7 +57,7 @@ pub fn rules() -> Vec<ContractRule> {
 pub fn run(factory: &Factory<'_>) -> ContractReport {
     let (mut report, mut broken) = (ContractReport::default(), Vec::new());
     for rule in rules() {
-        let clock = Arc::new(ManualClock::at(crate::Timestamp::from_millis(1_700_000_000_000)));
+        let clock = Arc::new(ManualClock::at(crate::UnixMillis::from_millis(1_700_000_000_000)));
         let mut bench = factory(clock);
         if let Some(why) = bench.lacks(rule.needs) {
             report.skipped.push(Skipped { rule: rule.name, why });

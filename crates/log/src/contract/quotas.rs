@@ -5,8 +5,8 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    Append, Error, ExpiredQuery, Fact, Log, NewAction, NewBlob, Progress, QUOTA_RESERVE, StorageQuota,
-    StorageQuotas, TurnFact, Urgency, Usage,
+    Append, ExpiredQuery, Fact, Log, LogError, NewAction, NewBlob, QUOTA_RESERVE, StorageQuota,
+    StorageQuotas, TurnFact, Urgency, Usage, WorkProgress,
 };
 
 pub const CASES: &[Case] = &[
@@ -39,7 +39,7 @@ fn sessions_are_bounded(bench: &mut dyn Bench) {
     log.set_quotas(limited(Some(2), None));
     made(&*log, "a");
     made(&*log, "b");
-    let over = Error::Quota { quota: "sessions", limit: 2, used: 2 };
+    let over = LogError::Quota { quota: "sessions", limit: 2, used: 2 };
     assert_eq!(refused(log.create_session(&key("c"), new_session())), over);
     assert!(!ok(log.create_session(&key("a"), new_session())).new, "one that is there is answered");
     assert!(ok(log.delete_session(&key("a"))));
@@ -57,7 +57,7 @@ fn bytes_are_bounded(bench: &mut dyn Bench) {
     assert!(ok(log.append(Append::new(key.clone(), epoch, chunk))).duplicate, "a repeat stores nothing");
     let next = chunk_after(&head(&*log, &key), time(1), &[&[8; 600]]);
     let used = usage(&*log).stored_bytes();
-    let over = Error::Quota { quota: "stored_bytes", limit: 1_000, used };
+    let over = LogError::Quota { quota: "stored_bytes", limit: 1_000, used };
     assert_eq!(refused(log.append(Append::new(key.clone(), epoch, next))), over);
     assert_eq!(refused(log.put_blob(&id("acme"), blob(&[1; 500]))), over);
     assert_eq!(usage(&*log).stored_bytes(), used, "what was refused does not count");
@@ -77,7 +77,7 @@ fn what_ends_work_may_use_a_little_more(bench: &mut dyn Bench) {
     };
     ok(log.append(reserved(100)));
     let error = refused(log.append(reserved(QUOTA_RESERVE as usize)));
-    assert!(matches!(error, Error::Quota { quota: "stored_bytes", .. }), "{error}");
+    assert!(matches!(error, LogError::Quota { quota: "stored_bytes", .. }), "{error}");
 }
 
 fn tenants_are_apart(bench: &mut dyn Bench) {
@@ -131,7 +131,7 @@ fn usage_survives(bench: &mut dyn Bench) {
     }
 }
 
-fn open_turn(name: &str, first: u64, progress: Progress) -> Fact {
+fn open_turn(name: &str, first: u64, progress: WorkProgress) -> Fact {
     let (turn, thread, status) = (id(name), id("main"), "running".to_owned());
     Fact::Turn(TurnFact { turn, thread, status, progress, first: seq(first) })
 }
@@ -157,12 +157,12 @@ fn open_work_is_never_retired(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, key) = (own(&*log), made(&*log, "s"));
     append_numbered(&*log, &key, epoch, 1..=3);
-    with_fact(&*log, &key, epoch, open_turn("turn_1", 4, Progress::Open));
+    with_fact(&*log, &key, epoch, open_turn("turn_1", 4, WorkProgress::Open));
     append_numbered(&*log, &key, epoch, 5..=8);
     ok(log.seal(&key, seq(6)));
     assert_eq!(ok(log.retire(&key, seq(8), None)), seq(1), "a turn is open");
     with_fact(&*log, &key, epoch, open_action("act_1", 9));
-    with_fact(&*log, &key, epoch, open_turn("turn_1", 4, Progress::Terminal));
+    with_fact(&*log, &key, epoch, open_turn("turn_1", 4, WorkProgress::Terminal));
     assert_eq!(ok(log.retire(&key, seq(10), None)), seq(1), "an action is open");
     let resolution = Bytes::from_static(b"{}");
     let resolved = Fact::ActionResolved { action: id("act_1"), resolution, resolved_at: time(3) };
@@ -176,7 +176,7 @@ fn only_finished_sessions_expire(bench: &mut dyn Bench) {
     let (done, open, asks) = (made(&*log, "done"), made(&*log, "open"), made(&*log, "asks"));
     made(&*log, "empty");
     append_numbered(&*log, &done, epoch, 1..=3);
-    with_fact(&*log, &open, epoch, open_turn("turn_1", 1, Progress::Open));
+    with_fact(&*log, &open, epoch, open_turn("turn_1", 1, WorkProgress::Open));
     with_fact(&*log, &asks, epoch, open_action("act_1", 1));
     let names = |before: u64, tenant: Option<&str>| {
         let query = ExpiredQuery { tenant: tenant.map(id), before: time(before), limit: 10 };
@@ -210,13 +210,13 @@ fn restored_events_keep_their_origin(bench: &mut dyn Bench) {
     let first = head(&*log, &key).incarnation;
     assert_eq!(ok(log.id_origins(&key)), []);
     let path = bench.scratch();
-    if matches!(log.backup(&path).wait(), Err(Error::Invalid { .. })) {
+    if matches!(log.backup(&path).wait(), Err(LogError::Invalid { .. })) {
         return;
     }
     let Some(copy) = bench.open_backup(&path) else { panic!("a backup was written, so it can be opened") };
     let origins = ok(copy.id_origins(&key));
-    let told: Vec<_> = origins.iter().map(|origin| (origin.through.get(), origin.incarnation)).collect();
-    assert_eq!(told, [(30, first)]);
+    let restored: Vec<_> = origins.iter().map(|origin| (origin.through.get(), origin.incarnation)).collect();
+    assert_eq!(restored, [(30, first)]);
     let epoch = own(&*copy);
     append_numbered(&*copy, &key, epoch, 31..=31);
     assert_eq!(ok(copy.id_origins(&key)), origins, "what comes later has ids of its own");

@@ -1,10 +1,10 @@
-//! Many threads at once, and the order in which the world is told.
+//! Many threads at once, and the order of notifications.
 
 use std::sync::{Arc, Barrier, Mutex};
 
 use super::Case;
 use super::bench::*;
-use crate::{Append, Committed, Error, Log, SessionKey};
+use crate::{Append, Committed, Log, LogError, SessionKey};
 
 pub const CASES: &[Case] = &[
     ("exactly_one_racer_wins_a_place", exactly_one_racer_wins_a_place),
@@ -31,7 +31,7 @@ fn exactly_one_racer_wins_a_place(bench: &mut dyn Bench) {
                     barrier.wait();
                     match log.append(Append::new(key.clone(), epoch, chunk)).wait() {
                         Ok(_) => 1,
-                        Err(Error::Conflict { .. }) => 0,
+                        Err(LogError::Conflict { .. }) => 0,
                         Err(error) => panic!("{error}"),
                     }
                 })
@@ -130,6 +130,6 @@ fn a_failed_append_fails_what_was_built_on_it(bench: &mut dyn Bench) {
     let next = chunk_after(&after, time(1), &[b"built on it"]);
     let first = log.append(stamped(Append::new(key.clone(), epoch, chunk), "prod_1", 0, 7));
     let second = log.append(Append::new(key.clone(), epoch, next));
-    assert!(matches!(refused(first), Error::ProducerGap { .. }));
-    assert_eq!(refused(second), Error::Conflict { first: seq(2), head: seq(0) });
+    assert!(matches!(refused(first), LogError::ProducerGap { .. }));
+    assert_eq!(refused(second), LogError::Conflict { first: seq(2), head: seq(0) });
 }

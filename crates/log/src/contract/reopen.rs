@@ -68,7 +68,7 @@ fn a_stale_epoch_stays_stale_after_reopening(bench: &mut dyn Bench) {
     let current = ok(log.acquire(log.shard_of(&key), &id("own_2"), TTL)).epoch;
     assert!(current > stale);
     let error = refused(log.append(Append::new(key, stale, chunk)));
-    assert_eq!(error, crate::Error::Fenced { used: stale, current });
+    assert_eq!(error, crate::LogError::Fenced { used: stale, current });
 }
 
 fn sequences_and_links_go_on_after_reopening(bench: &mut dyn Bench) {
@@ -112,7 +112,7 @@ fn a_backup_is_another_incarnation(bench: &mut dyn Bench) {
     append_numbered(&*log, &key, epoch, 1..=30);
     ok(log.seal(&key, seq(20)));
     let path = bench.scratch();
-    if matches!(log.backup(&path).wait(), Err(crate::Error::Invalid { .. })) {
+    if matches!(log.backup(&path).wait(), Err(crate::LogError::Invalid { .. })) {
         return;
     }
     append_numbered(&*log, &key, epoch, 31..=31);
@@ -129,7 +129,7 @@ fn a_backup_does_not_overwrite(bench: &mut dyn Bench) {
     let path = bench.scratch();
     assert!(std::fs::write(&path, b"precious").is_ok());
     let error = refused(bench.log().backup(&path));
-    assert!(matches!(error, crate::Error::Invalid { .. }), "{error}");
+    assert!(matches!(error, crate::LogError::Invalid { .. }), "{error}");
     assert_eq!(std::fs::read(&path).ok().as_deref(), Some(b"precious".as_slice()));
     assert!(std::fs::remove_file(&path).is_ok());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bench::*;
 use super::catalogue::{turn, with_facts};
 use super::{ContractRule, Requirement};
-use crate::{Append, Epoch, Error, Fact, Log, NewCommand, Progress, SessionKey, Shard, WorkScope};
+use crate::{Append, Epoch, Fact, Log, LogError, NewCommand, SessionKey, Shard, WorkProgress, WorkScope};
 
 pub const RULES: &[ContractRule] = &[
     ContractRule::new("every_shard_is_listed_with_its_lease", every_shard_is_listed),
@@ -83,7 +83,7 @@ fn an_absent_shard_cannot_be_acquired(bench: &mut dyn Bench) {
     let log = bench.log();
     let absent = Shard(log.shard_count());
     let error = refused(log.acquire(absent, &id("own_1"), TTL));
-    assert!(matches!(error, Error::NotFound { kind: "shard", .. }), "{error}");
+    assert!(matches!(error, LogError::NotFound { kind: "shard", .. }), "{error}");
     assert_eq!(ok(log.shards()).len(), usize::from(log.shard_count()));
 }
 
@@ -94,7 +94,7 @@ fn open_work_is_found_by_its_shard(bench: &mut dyn Bench) {
     for shard in shards(&*log) {
         let key = made_in(&*log, shard);
         let name = format!("turn_{}", shard.0);
-        with_facts(&*log, &key, epoch, 1, vec![Fact::Turn(turn(&name, 1, Progress::Open))]);
+        with_facts(&*log, &key, epoch, 1, vec![Fact::Turn(turn(&name, 1, WorkProgress::Open))]);
         ok(log.enqueue(command(&key)));
         expected.push((shard, key));
     }
@@ -111,7 +111,7 @@ fn open_work_is_found_by_its_session(bench: &mut dyn Bench) {
     let log = bench.log();
     let (epoch, a, b) = (own(&*log), made(&*log, "a"), made(&*log, "b"));
     for (key, name) in [(&a, "turn_a"), (&b, "turn_b")] {
-        with_facts(&*log, key, epoch, 1, vec![Fact::Turn(turn(name, 1, Progress::Open))]);
+        with_facts(&*log, key, epoch, 1, vec![Fact::Turn(turn(name, 1, WorkProgress::Open))]);
     }
     let found = ok(log.open_turns(WorkScope::Session(a.clone())));
     assert_eq!(found.into_iter().map(|turn| turn.key).collect::<Vec<_>>(), [a]);
@@ -137,7 +137,7 @@ fn a_lease_is_for_one_shard(bench: &mut dyn Bench) {
     let key = made_in(&*log, other);
     let chunk = chunk_after(&head(&*log, &key), time(1), &[b"a"]);
     let error = refused(log.append(Append::new(key.clone(), lease.epoch, chunk)));
-    assert_eq!(error, Error::Fenced { used: lease.epoch, current: Epoch(0) });
+    assert_eq!(error, LogError::Fenced { used: lease.epoch, current: Epoch(0) });
     let others = ok(log.acquire(other, &id("own_2"), TTL));
     append(&*log, &key, others.epoch, &[b"a"]);
 }
@@ -150,7 +150,7 @@ fn a_takeover_leaves_other_shards(bench: &mut dyn Bench) {
     let newer = ok(log.acquire(Shard(0), &id("own_2"), TTL)).epoch;
     let chunk = chunk_after(&head(&*log, &taken), time(1), &[b"late"]);
     let error = refused(log.append(Append::new(taken.clone(), epoch, chunk)));
-    assert_eq!(error, Error::Fenced { used: epoch, current: newer });
+    assert_eq!(error, LogError::Fenced { used: epoch, current: newer });
     append(&*log, &left, epoch, &[b"the other shard goes on"]);
     append(&*log, &taken, newer, &[b"so does this one"]);
 }

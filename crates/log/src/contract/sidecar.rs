@@ -5,8 +5,8 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    ApiKey, Append, Blob, BlobInfo, BlobRef, Credential, Error, Fact, NewBlob, SealedTurn, SessionKey, Share,
-    Snapshot, SnapshotFound,
+    ApiKey, Append, BlobContent, BlobId, BlobInfo, Credential, Fact, LogError, NewBlob, SealedTurnRecord,
+    SessionKey, ShareRecord, Snapshot, SnapshotFound,
 };
 
 pub const CASES: &[Case] = &[
@@ -17,7 +17,7 @@ pub const CASES: &[Case] = &[
     ("a_sealed_turn_is_immutable", a_sealed_turn_is_immutable),
     ("a_later_run_of_a_sealed_turn_stays", a_later_run_of_a_sealed_turn_stays),
     ("the_newest_sealed_turns_come_in_order", the_newest_sealed_turns_come_in_order),
-    ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
+    ("keys_are_kept_and_revoked_once", keys_are_stored_and_revoked_once),
     ("credentials_are_read_by_version", credentials_are_read_by_version),
     ("a_deletion_is_remembered_for_its_tenant", a_deletion_is_remembered_for_its_tenant),
     ("shares_are_found_by_id_and_go_with_their_session", shares_are_found_by_id_and_go_with_their_session),
@@ -35,12 +35,12 @@ fn a_blob_is_named_by_its_contents(bench: &mut dyn Bench) {
     let log = bench.log();
     let info = ok(log.put_blob(&id("acme"), blob(None, "hello")));
     let name = "blob_2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-    let reference = BlobRef::parse(name).unwrap_or_else(|| panic!("`{name}` is a reference"));
+    let reference = BlobId::parse(name).unwrap_or_else(|| panic!("`{name}` is a reference"));
     assert_eq!(info, BlobInfo { reference: reference.clone(), media_type: "text/plain".to_owned(), size: 5 });
     let again = NewBlob { media_type: "text/html".to_owned(), ..blob(None, "hello") };
     assert_eq!(ok(log.put_blob(&id("acme"), again)), info, "the first put stays");
     let stored = ok(log.blob(&id("acme"), &reference));
-    assert_eq!(stored, Some(Blob { info: info.clone(), bytes: Bytes::from_static(b"hello") }));
+    assert_eq!(stored, Some(BlobContent { info: info.clone(), bytes: Bytes::from_static(b"hello") }));
     assert_eq!(ok(log.blob_info(&id("acme"), &reference)), Some(info));
     let large = Bytes::from(vec![7; 3 << 20]);
     let info = ok(log.put_blob(&id("acme"), NewBlob { bytes: large.clone(), ..blob(None, "") }));
@@ -53,7 +53,7 @@ fn a_blob_is_its_tenants_own(bench: &mut dyn Bench) {
     assert_eq!(ok(log.blob(&id("other"), &reference)), None);
     assert_eq!(ok(log.blob_info(&id("other"), &reference)), None);
     let error = refused(log.put_blob(&id("acme"), blob(Some("absent"), "x")));
-    assert_eq!(error, Error::NoSession(id("absent")));
+    assert_eq!(error, LogError::NoSession(id("absent")));
 }
 
 fn a_blob_lives_as_long_as_a_session_that_uses_it(bench: &mut dyn Bench) {
@@ -62,15 +62,15 @@ fn a_blob_lives_as_long_as_a_session_that_uses_it(bench: &mut dyn Bench) {
     let tenant = id("acme");
     let shared = ok(log.put_blob(&tenant, blob(Some("a"), "shared"))).reference;
     let lone = ok(log.put_blob(&tenant, blob(Some("a"), "lone"))).reference;
-    let kept = ok(log.put_blob(&tenant, blob(None, "kept"))).reference;
+    let pinned = ok(log.put_blob(&tenant, blob(None, "kept"))).reference;
     let chunk = chunk_after(&head(&*log, &b), time(1), &[b"x"]);
-    let facts = vec![Fact::Blob(shared.clone()), Fact::Blob(kept.clone())];
+    let facts = vec![Fact::Blob(shared.clone()), Fact::Blob(pinned.clone())];
     ok(log.append(Append { facts, ..Append::new(b.clone(), epoch, chunk) }));
-    let present = |reference: &BlobRef| ok(log.blob_info(&tenant, reference)).is_some();
+    let present = |reference: &BlobId| ok(log.blob_info(&tenant, reference)).is_some();
     assert!(ok(log.delete_session(&a)));
-    assert_eq!([&shared, &lone, &kept].map(present), [true, false, true]);
+    assert_eq!([&shared, &lone, &pinned].map(present), [true, false, true]);
     assert!(ok(log.delete_session(&b)));
-    assert_eq!([&shared, &lone, &kept].map(present), [false, false, true]);
+    assert_eq!([&shared, &lone, &pinned].map(present), [false, false, true]);
 }
 
 fn the_latest_snapshot_at_or_before_is_found(bench: &mut dyn Bench) {
@@ -85,19 +85,20 @@ fn the_latest_snapshot_at_or_before_is_found(bench: &mut dyn Bench) {
     assert_eq!([at(9), at(10), at(29)], [None, Some(snapshot(10)), Some(snapshot(20))]);
     assert_eq!(at((1 << 53) - 1), Some(snapshot(30)));
     let absent = super::bench::key("absent");
-    assert_eq!(refused(log.put_snapshot(&absent, snapshot(1))), Error::NoSession(absent.session));
+    assert_eq!(refused(log.put_snapshot(&absent, snapshot(1))), LogError::NoSession(absent.session));
 }
 
 fn a_sealed_turn_is_immutable(bench: &mut dyn Bench) {
     let log = bench.log();
     let key = made(&*log, "s");
     let bytes = Bytes::from("a finished turn ".repeat(100));
-    let turn = SealedTurn { turn: id("turn_1"), task: id("task_1"), first: seq(1), last: seq(9), bytes };
+    let turn =
+        SealedTurnRecord { turn: id("turn_1"), task: id("task_1"), first: seq(1), last: seq(9), bytes };
     ok(log.put_sealed_turn(&key, turn.clone()));
     ok(log.put_sealed_turn(&key, turn.clone()));
-    let other = SealedTurn { bytes: Bytes::from_static(b"other"), ..turn.clone() };
+    let other = SealedTurnRecord { bytes: Bytes::from_static(b"other"), ..turn.clone() };
     let error = refused(log.put_sealed_turn(&key, other));
-    assert_eq!(error, Error::Immutable { kind: "sealed turn", id: "turn_1".to_owned() });
+    assert_eq!(error, LogError::Immutable { kind: "sealed turn", id: "turn_1".to_owned() });
     assert_eq!(ok(log.sealed_turn(&key, &id("turn_1"))), Some(turn.clone()));
     assert_eq!(ok(log.sealed_turn_of_task(&key, &id("task_1"))), Some(turn));
     assert_eq!(ok(log.sealed_turn(&key, &id("turn_2"))), None);
@@ -106,7 +107,7 @@ fn a_sealed_turn_is_immutable(bench: &mut dyn Bench) {
 fn a_later_run_of_a_sealed_turn_stays(bench: &mut dyn Bench) {
     let log = bench.log();
     let key = made(&*log, "s");
-    let run = |first: u64, text: &'static str| SealedTurn {
+    let run = |first: u64, text: &'static str| SealedTurnRecord {
         turn: id("turn_1"),
         task: id("task_1"),
         first: seq(first),
@@ -124,7 +125,7 @@ fn the_newest_sealed_turns_come_in_order(bench: &mut dyn Bench) {
     let log = bench.log();
     let (key, other) = (made(&*log, "s"), made(&*log, "other"));
     // Their names sort against their places.
-    let turn = |at: u64| SealedTurn {
+    let turn = |at: u64| SealedTurnRecord {
         turn: id(&format!("turn_{}", 9 - at)),
         task: id(&format!("task_{at}")),
         first: seq(at * 10),
@@ -142,10 +143,10 @@ fn the_newest_sealed_turns_come_in_order(bench: &mut dyn Bench) {
     assert_eq!(read(99, 9, 1), [turn(4)], "one at least");
     assert_eq!(read(18, 9, 4096), []);
     let absent = super::bench::key("absent");
-    assert_eq!(refused(log.sealed_turns(&absent, seq(9), 9, 9)), Error::NoSession(absent.session));
+    assert_eq!(refused(log.sealed_turns(&absent, seq(9), 9, 9)), LogError::NoSession(absent.session));
 }
 
-fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {
+fn keys_are_stored_and_revoked_once(bench: &mut dyn Bench) {
     let log = bench.log();
     let key = |name: &str, tenant: &str| ApiKey {
         id: id(name),
@@ -243,7 +244,7 @@ fn credentials_are_read_by_version(bench: &mut dyn Bench) {
 fn shares_are_found_by_id_and_go_with_their_session(bench: &mut dyn Bench) {
     let log = bench.log();
     let (a, b) = (made(&*log, "a"), made(&*log, "b"));
-    let share = |name: &str, key: &crate::SessionKey, created: u64| Share {
+    let share = |name: &str, key: &crate::SessionKey, created: u64| ShareRecord {
         id: id(name),
         key: key.clone(),
         title: "A talk".to_owned(),
@@ -260,14 +261,17 @@ fn shares_are_found_by_id_and_go_with_their_session(bench: &mut dyn Bench) {
     assert_eq!(ok(log.share(&id("shr_2"))), Some(first.clone()));
     assert_eq!(ok(log.share(&id("shr_9"))), None);
     assert_eq!(ok(log.shares(&a)), [first.clone(), second.clone()]);
-    let revoked = Share { through: seq(9), revoked_at: Some(time(5)), ..second };
+    let revoked = ShareRecord { through: seq(9), revoked_at: Some(time(5)), ..second };
     ok(log.put_share(revoked.clone()));
     assert_eq!(ok(log.shares(&a)), [first.clone(), revoked.clone()]);
     ok(log.put_share(first.clone()));
     assert_eq!(ok(log.shares(&a)), [first.clone(), revoked.clone()]);
     assert!(first.is_live(time(89)) && !first.is_live(time(90)) && !revoked.is_live(time(1)));
     let absent = super::bench::key("absent");
-    assert_eq!(refused(log.put_share(share("shr_4", &absent, 1))), Error::NoSession(absent.session.clone()));
+    assert_eq!(
+        refused(log.put_share(share("shr_4", &absent, 1))),
+        LogError::NoSession(absent.session.clone())
+    );
     assert!(ok(log.delete_session(&b)));
     assert_eq!(ok(log.share(&id("shr_3"))), None);
     drop(log);

@@ -1,11 +1,11 @@
-//! How a session stands, of the newest word on it and of what is open in it.
+//! A session's status follows from the newest update and from its open work.
 
 use bytes::Bytes;
 
 use super::Case;
 use super::bench::*;
 use super::catalogue::{action, turn, with_facts};
-use crate::{Epoch, Fact, Log, Progress, SessionChange, SessionKey, TaskFact, Told, TurnFact};
+use crate::{Epoch, Fact, Log, SessionChange, SessionKey, StatusUpdate, TaskFact, TurnFact, WorkProgress};
 
 pub const CASES: &[Case] = &[
     ("a_halted_turn_halts_its_session", a_halted_turn_halts_its_session),
@@ -28,7 +28,7 @@ impl Desk {
         let (epoch, key) = (own(&*log), made(&*log, "s"));
         let mut desk = Self { log, key, epoch, at: 0 };
         for name in ["1", "2"] {
-            desk.then(vec![open(name), task(name, None), told("running")], "running");
+            desk.then(vec![open(name), task(name, None), reported("running")], "running");
         }
         desk
     }
@@ -46,18 +46,18 @@ impl Desk {
     }
 }
 
-fn told(status: &str) -> Fact {
+fn reported(status: &str) -> Fact {
     let is_end = !matches!(status, "running" | "waiting_permission");
-    let progress = if is_end { Progress::Terminal } else { Progress::Open };
-    Fact::Told(Told { status: status.to_owned(), progress })
+    let progress = if is_end { WorkProgress::Terminal } else { WorkProgress::Open };
+    Fact::Status(StatusUpdate { status: status.to_owned(), progress })
 }
 
 fn open(name: &str) -> Fact {
-    Fact::Turn(turn(&format!("turn_{name}"), 1, Progress::Open))
+    Fact::Turn(turn(&format!("turn_{name}"), 1, WorkProgress::Open))
 }
 
 fn ended(name: &str) -> Fact {
-    let turn = turn(&format!("turn_{name}"), 1, Progress::Terminal);
+    let turn = turn(&format!("turn_{name}"), 1, WorkProgress::Terminal);
     Fact::Turn(TurnFact { status: "completed".to_owned(), ..turn })
 }
 
@@ -84,17 +84,17 @@ fn a_halted_turn_halts_its_session(bench: &mut dyn Bench) {
     desk.then(vec![halted("2", true)], "paused");
     assert_eq!(desk.turn("1").map(|turn| turn.status).as_deref(), Some("paused"));
     // What is asked and decided meanwhile changes nothing of that.
-    desk.then(vec![Fact::ActionOpened(action("act_1", 1)), told("waiting_permission")], "paused");
-    desk.then(vec![resolved("act_1"), told("running")], "paused");
-    desk.then(vec![told("running")], "paused");
+    desk.then(vec![Fact::ActionOpened(action("act_1", 1)), reported("waiting_permission")], "paused");
+    desk.then(vec![resolved("act_1"), reported("running")], "paused");
+    desk.then(vec![reported("running")], "paused");
     desk.then(vec![halted("2", false)], "running");
-    desk.then(vec![ended("2"), told("completed")], "paused");
-    desk.then(vec![ended("1"), told("completed")], "completed");
+    desk.then(vec![ended("2"), reported("completed")], "paused");
+    desk.then(vec![ended("1"), reported("completed")], "completed");
     // A turn that has ended is not halted, and not opened again.
     desk.then(vec![halted("1", true)], "completed");
-    assert_eq!(desk.turn("1").map(|turn| turn.progress), Some(Progress::Terminal));
+    assert_eq!(desk.turn("1").map(|turn| turn.progress), Some(WorkProgress::Terminal));
     let closed = SessionChange { status: Some("closed".to_owned()), ..SessionChange::default() };
-    desk.then(vec![told("running"), Fact::Session(closed)], "closed");
+    desk.then(vec![reported("running"), Fact::Session(closed)], "closed");
 }
 
 fn a_halted_child_halts_nothing_else(bench: &mut dyn Bench) {
@@ -108,17 +108,20 @@ fn a_halted_child_halts_nothing_else(bench: &mut dyn Bench) {
 fn a_session_waits_until_all_is_decided(bench: &mut dyn Bench) {
     let mut desk = Desk::new(bench);
     let two = ["act_1", "act_2"].map(|name| Fact::ActionOpened(action(name, 1)));
-    desk.then([two.to_vec(), vec![told("waiting_permission")]].concat(), "waiting_permission");
-    desk.then(vec![resolved("act_1"), told("running")], "waiting_permission");
+    desk.then([two.to_vec(), vec![reported("waiting_permission")]].concat(), "waiting_permission");
+    desk.then(vec![resolved("act_1"), reported("running")], "waiting_permission");
     desk.then(vec![halted("1", true)], "running");
     desk.then(vec![halted("1", false)], "waiting_permission");
-    desk.then(vec![resolved("act_2"), told("running")], "running");
+    desk.then(vec![resolved("act_2"), reported("running")], "running");
 }
 
 fn the_end_of_a_turn_leaves_what_else_is_open(bench: &mut dyn Bench) {
     let mut desk = Desk::new(bench);
-    desk.then(vec![ended("2"), told("completed")], "running");
-    desk.then(vec![Fact::ActionOpened(action("act_1", 1)), told("waiting_permission")], "waiting_permission");
-    // What is told behind the end is weighed with it.
-    desk.then(vec![ended("1"), told("completed"), resolved("act_1")], "completed");
+    desk.then(vec![ended("2"), reported("completed")], "running");
+    desk.then(
+        vec![Fact::ActionOpened(action("act_1", 1)), reported("waiting_permission")],
+        "waiting_permission",
+    );
+    // Updates after the end are weighed with it.
+    desk.then(vec![ended("1"), reported("completed"), resolved("act_1")], "completed");
 }

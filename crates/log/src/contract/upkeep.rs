@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::bench::*;
-use crate::{Append, Error, Fact, Health, TaskFact};
+use crate::{Append, Fact, LogError, LogHealth, TaskFact};
 
 pub const CASES: &[Case] = &[
     ("sealing_changes_no_read", sealing_changes_no_read),
@@ -68,8 +68,8 @@ fn retired_events_answer_retired(bench: &mut dyn Bench) {
     append(&*log, &key, epoch, &[b"record 11", b"record 12"]);
     ok(log.seal(&key, seq(6)));
     assert_eq!(ok(log.retire(&key, seq(4), None)), seq(5));
-    assert_eq!(refused(log.read(&key, seq(0), 1)), Error::Retired { first_available: seq(5) });
-    assert_eq!(refused(log.read(&key, seq(3), 1)), Error::Retired { first_available: seq(5) });
+    assert_eq!(refused(log.read(&key, seq(0), 1)), LogError::Retired { first_available: seq(5) });
+    assert_eq!(refused(log.read(&key, seq(3), 1)), LogError::Retired { first_available: seq(5) });
     assert_eq!(all_records(&*log, &key), numbered(5..=12));
     assert_eq!(ok(log.retire(&key, seq(2), None)), seq(5), "retention never goes back");
     assert_eq!(ok(log.retire(&key, seq(11), None)), seq(11), "a chunk is kept whole");
@@ -115,7 +115,7 @@ fn a_deleted_session_is_gone(bench: &mut dyn Bench) {
     assert!(ok(log.delete_session(&key)));
     assert!(!ok(log.delete_session(&key)));
     assert_eq!((ok(log.head(&key)), ok(log.session(&key))), (None, None));
-    let no_session = Error::NoSession(key.session.clone());
+    let no_session = LogError::NoSession(key.session.clone());
     assert_eq!(refused(log.read(&key, seq(0), 1)), no_session);
     assert_eq!(refused(log.append(Append::new(key.clone(), epoch, next))), no_session);
     assert_eq!(ok(log.find_task(&id("acme"), &id("task_1"))), []);
@@ -149,7 +149,7 @@ fn what_is_meant_for_a_deleted_session(bench: &mut dyn Bench) {
     };
     ok(log.delete_session(&key));
     made(&*log, "s");
-    assert_eq!(refused(log.append(append(before.incarnation))), Error::NoSession(key.session.clone()));
+    assert_eq!(refused(log.append(append(before.incarnation))), LogError::NoSession(key.session.clone()));
     assert!(all_records(&*log, &key).is_empty());
     ok(log.append(append(head(&*log, &key).incarnation)));
     assert_eq!(all_records(&*log, &key), numbered(1..=1));
@@ -177,7 +177,7 @@ fn stats_count_events_and_blobs(bench: &mut dyn Bench) {
     let stats = ok(log.stats());
     assert_eq!((stats.sessions, stats.events, stats.blob_bytes), (1, 5, 100));
     assert!(stats.event_bytes >= 5 * 8, "{stats:?}");
-    assert_eq!(log.health(), Health::Ready);
+    assert_eq!(log.health(), LogHealth::Ready);
 }
 
 fn a_closed_log_refuses_everything(bench: &mut dyn Bench) {
@@ -185,7 +185,7 @@ fn a_closed_log_refuses_everything(bench: &mut dyn Bench) {
     let (epoch, key) = (own(&*log), made(&*log, "s"));
     let chunk = chunk_after(&head(&*log, &key), time(1), &[b"x"]);
     ok(log.close());
-    assert_eq!(refused(log.append(Append::new(key.clone(), epoch, chunk))), Error::Closed);
-    assert_eq!(refused(log.read(&key, seq(0), 1)), Error::Closed);
+    assert_eq!(refused(log.append(Append::new(key.clone(), epoch, chunk))), LogError::Closed);
+    assert_eq!(refused(log.read(&key, seq(0), 1)), LogError::Closed);
     ok(log.close());
 }

@@ -1,6 +1,8 @@
 use riverrun_event::{Sequence, TaskId, TenantId, TurnId};
 
-use crate::{Blob, BlobInfo, BlobRef, NewBlob, SealedTurn, SessionKey, Snapshot, SnapshotFound, Ticket};
+use crate::{
+    BlobContent, BlobId, BlobInfo, LogTicket, NewBlob, SealedTurnRecord, SessionKey, Snapshot, SnapshotFound,
+};
 
 /// Bytes beside the events: blobs, snapshots and finished turns.
 ///
@@ -14,26 +16,26 @@ use crate::{Blob, BlobInfo, BlobRef, NewBlob, SealedTurn, SessionKey, Snapshot, 
 pub trait BlobStore: Send + Sync {
     /// Stores a blob under the hash of its bytes. Again is a no-op, but for the session that now refers to it too.
     /// `NoSession` if it is put for a session that is absent.
-    fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo>;
+    fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> LogTicket<BlobInfo>;
 
     /// None if absent for this tenant. `Failed` never: bytes that no longer fit their hash answer `Invalid`.
-    fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>>;
+    fn blob(&self, tenant: &TenantId, reference: &BlobId) -> LogTicket<Option<BlobContent>>;
 
     /// What is known of a blob; None if the tenant has no such blob.
-    fn blob_info(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<BlobInfo>>;
+    fn blob_info(&self, tenant: &TenantId, reference: &BlobId) -> LogTicket<Option<BlobInfo>>;
 
     /// Stores a snapshot, replacing one of the same sequence. Engines keep at least the newest four of a session.
-    fn put_snapshot(&self, key: &SessionKey, snapshot: Snapshot) -> Ticket<()>;
+    fn put_snapshot(&self, key: &SessionKey, snapshot: Snapshot) -> LogTicket<()>;
 
     /// The newest snapshot at or before an event.
-    fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound>;
+    fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> LogTicket<SnapshotFound>;
 
     /// Stores a finished turn. The same again is a no-op, other contents answer `Immutable`. A turn that was tried
     /// again after it was stored begins later: the latest one stays, whichever comes first.
-    fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()>;
+    fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurnRecord) -> LogTicket<()>;
 
     /// A sealed turn; None if the turn is not sealed.
-    fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>>;
+    fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> LogTicket<Option<SealedTurnRecord>>;
 
     /// The newest sealed turns that ended at `through` or before it, oldest of them first: as many as `most` and
     /// `max_bytes` allow, but one at least if there is one. A damaged one is left out.
@@ -43,8 +45,8 @@ pub trait BlobStore: Send + Sync {
         through: Sequence,
         most: usize,
         max_bytes: usize,
-    ) -> Ticket<Vec<SealedTurn>>;
+    ) -> LogTicket<Vec<SealedTurnRecord>>;
 
     /// The sealed turn with this task; None if there is none.
-    fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>>;
+    fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> LogTicket<Option<SealedTurnRecord>>;
 }

@@ -1,6 +1,8 @@
 use riverrun_event::{IdOrigin, ProducerId, Sequence};
 
-use crate::{Append, Appended, Chunk, ProducerState, Sealed, SessionHead, SessionKey, Ticket, Timestamp};
+use crate::{
+    Append, Chunk, DurableAppend, LogTicket, ProducerState, Sealed, SessionHead, SessionKey, UnixMillis,
+};
 
 /// The events of sessions: one log each, in chunks.
 ///
@@ -31,7 +33,7 @@ use crate::{Append, Appended, Chunk, ProducerState, Sealed, SessionHead, Session
 pub trait EventStore: Send + Sync {
     /// Appends. Errors: `NoSession`, `Fenced`, `Conflict`, `SequenceExhausted`, `Producer…`, `CommandExists`,
     /// `NotFound` and `Immutable` (commands), `IdempotencyExists`, `Full`, `Failed`, `OutcomeUnknown`.
-    fn append(&self, append: Append) -> Ticket<Appended>;
+    fn append(&self, append: Append) -> LogTicket<DurableAppend>;
 
     /// The committed chunks behind `after`, in order, as they were appended, until `max_bytes` are reached.
     ///
@@ -42,24 +44,29 @@ pub trait EventStore: Send + Sync {
     /// At least one chunk comes if any is there, however large. Empty: `after` is the head or beyond it.
     /// `Retired` if `after + 1` is before `first_available`. `Corrupt` if the first chunk is damaged; a damaged one
     /// further on ends the answer before it, and the next read reports it.
-    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>>;
+    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> LogTicket<Vec<Chunk>>;
 
     /// The committed head; None if absent or deleted.
-    fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>>;
+    fn head(&self, key: &SessionKey) -> LogTicket<Option<SessionHead>>;
 
     /// How the events of this session got their ids before the log was restored, in ascending order: a restored copy
     /// of an event keeps its id, and what is appended afterwards gets ids of the new incarnation. Empty for a log that
     /// was never restored, and for an absent session.
-    fn id_origins(&self, key: &SessionKey) -> Ticket<Vec<IdOrigin>>;
+    fn id_origins(&self, key: &SessionKey) -> LogTicket<Vec<IdOrigin>>;
 
     /// The newest stamp that this producer left in this session.
-    fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>>;
+    fn producer(&self, key: &SessionKey, producer: &ProducerId) -> LogTicket<Option<ProducerState>>;
 
     /// Packs the chunks up to `through` densely. Reads answer the same chunks as before, byte for byte.
-    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed>;
+    fn seal(&self, key: &SessionKey, through: Sequence) -> LogTicket<Sealed>;
 
     /// Drops whole chunks whose last event is at or before `through` and, if given, whose base time is before
     /// `older_than`. Of a session that is not finished nothing is dropped: one with an open turn, an open action or a
     /// pending command. Answers the first event that can still be read.
-    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence>;
+    fn retire(
+        &self,
+        key: &SessionKey,
+        through: Sequence,
+        older_than: Option<UnixMillis>,
+    ) -> LogTicket<Sequence>;
 }

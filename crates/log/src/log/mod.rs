@@ -31,7 +31,7 @@ pub use shard_leases::ShardLeases;
 ///                       └─ Maintenance     retention, quotas, backup, health
 /// ```
 ///
-/// Every call returns at once; waiting is the [`Ticket`](crate::Ticket)'s business. Whoever needs one concern asks for
+/// Every call returns at once; waiting is the [`LogTicket`](crate::Ticket)'s business. Whoever needs one concern asks for
 /// that trait alone.
 ///
 /// What an engine deliberately does not know: what an event says, who may ask, what a status means.

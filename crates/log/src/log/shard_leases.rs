@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use riverrun_event::OwnerId;
 
-use crate::{Lease, SessionKey, Shard, ShardState, Ticket};
+use crate::{Lease, LogTicket, SessionKey, Shard, ShardState};
 
 /// Who may append: the sessions of a store are divided into shards, and each shard has one lease.
 ///
@@ -31,17 +31,17 @@ pub trait ShardLeases: Send + Sync {
     }
 
     /// All shards in order, each with its newest epoch and the lease that is running.
-    fn shards(&self) -> Ticket<Vec<ShardState>>;
+    fn shards(&self) -> LogTicket<Vec<ShardState>>;
 
     /// Takes a shard with a new, higher epoch. `LeaseHeld` while another owner's lease is running; the same owner
     /// may acquire again at any time, which fences its former self. An engine that knows the former owner to be
     /// dead (it holds the lock of the data directory) need not wait for the lease to expire. `NotFound` if the store has
     /// no such shard.
-    fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease>;
+    fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> LogTicket<Lease>;
 
     /// Extends a lease. `Fenced` if a newer epoch exists; an expired one that nobody took is extended.
-    fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease>;
+    fn renew(&self, lease: &Lease, ttl: Duration) -> LogTicket<Lease>;
 
     /// Lets others acquire at once. Releasing a stale lease changes nothing.
-    fn release(&self, lease: &Lease) -> Ticket<()>;
+    fn release(&self, lease: &Lease) -> LogTicket<()>;
 }

@@ -2,20 +2,20 @@
 
 use riverrun_event::{Sequence, TaskId, TenantId, TurnId};
 
-use super::session::Session;
-use super::state::State;
+use super::session::MemorySession;
+use super::state::MemoryState;
 use crate::{
-    ActionQuery, ActionRecord, Chain, Defect, Error, Expired, ExpiredQuery, Link, Page, PageRequest,
-    Progress, SessionKey, SessionQuery, SessionRecord, Stats, TaskRecord, Timestamp, TurnRecord, UsageChange,
-    Verification, WorkScope,
+    ActionQuery, ActionRecord, Chain, Defect, Expired, ExpiredQuery, Link, ListPage, LogError, PageRequest,
+    SessionKey, SessionQuery, SessionRecord, Stats, TaskRecord, TurnRecord, UnixMillis, UsageChange,
+    Verification, WorkProgress, WorkScope,
 };
 
-/// How many places of one id are told.
-const PLACES: usize = 10;
+/// The most matches that are returned for one id.
+const MAX_MATCHES: usize = 10;
 
-impl State {
-    pub fn list(&self, query: &SessionQuery) -> Result<Page<SessionRecord>, Error> {
-        let fits = |session: &&Session| {
+impl MemoryState {
+    pub fn list(&self, query: &SessionQuery) -> Result<ListPage<SessionRecord>, LogError> {
+        let fits = |session: &&MemorySession| {
             let record = &session.record;
             record.key.tenant == query.tenant
                 && query.status.as_ref().is_none_or(|status| record.status == *status)
@@ -23,15 +23,15 @@ impl State {
                 && query.updated_from.is_none_or(|from| record.updated_at >= from)
                 && query.updated_before.is_none_or(|before| record.updated_at < before)
         };
-        let mut found: Vec<&Session> = self.sessions.values().filter(fits).collect();
+        let mut found: Vec<&MemorySession> = self.sessions.values().filter(fits).collect();
         found.sort_by_key(|session| std::cmp::Reverse(session.number));
         let before = cursor(&query.page)?.unwrap_or(u64::MAX);
         let found = found.into_iter().filter(|session| session.number < before);
         Ok(page(found.map(|session| (session.number, session.record.clone())), query.page.limit))
     }
 
-    pub fn pending_actions(&self, query: &ActionQuery) -> Result<Page<ActionRecord>, Error> {
-        let of_query = |session: &&Session| {
+    pub fn pending_actions(&self, query: &ActionQuery) -> Result<ListPage<ActionRecord>, LogError> {
+        let of_query = |session: &&MemorySession| {
             let key = &session.record.key;
             key.tenant == query.tenant && query.session.as_ref().is_none_or(|wanted| key.session == *wanted)
         };
@@ -44,7 +44,7 @@ impl State {
     }
 
     /// Sessions in the order they were made.
-    fn in_order(&self) -> Vec<&Session> {
+    fn in_order(&self) -> Vec<&MemorySession> {
         let mut sessions: Vec<_> = self.sessions.values().collect();
         sessions.sort_by_key(|session| session.number);
         sessions
@@ -57,7 +57,7 @@ impl State {
                 continue;
             }
             let mut turns: Vec<_> =
-                session.turns.values().filter(|fact| fact.progress == Progress::Open).cloned().collect();
+                session.turns.values().filter(|fact| fact.progress == WorkProgress::Open).cloned().collect();
             turns.sort_by_key(|fact| fact.first);
             let key = &session.record.key;
             open.extend(turns.into_iter().map(|fact| TurnRecord { key: key.clone(), fact }));
@@ -67,7 +67,7 @@ impl State {
 
     pub fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Vec<TurnRecord> {
         let sessions = self.in_order().into_iter().filter(|session| session.record.key.tenant == *tenant);
-        sessions.filter_map(|session| session.turn(turn)).take(PLACES).collect()
+        sessions.filter_map(|session| session.turn(turn)).take(MAX_MATCHES).collect()
     }
 
     pub fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Vec<TaskRecord> {
@@ -77,18 +77,18 @@ impl State {
         })
     }
 
-    fn newest_of<T>(&self, tenant: &TenantId, find: impl FnMut(&Session) -> Option<T>) -> Vec<T> {
+    fn newest_of<T>(&self, tenant: &TenantId, find: impl FnMut(&MemorySession) -> Option<T>) -> Vec<T> {
         let sessions =
             self.in_order().into_iter().rev().filter(|session| session.record.key.tenant == *tenant);
-        sessions.filter_map(find).take(PLACES).collect()
+        sessions.filter_map(find).take(MAX_MATCHES).collect()
     }
 
     pub fn retire(
         &mut self,
         key: &SessionKey,
         through: Sequence,
-        older_than: Option<Timestamp>,
-    ) -> Result<Sequence, Error> {
+        older_than: Option<UnixMillis>,
+    ) -> Result<Sequence, LogError> {
         let session = self.find_mut(key)?;
         let before = session.bytes();
         let first = session.retire(through, older_than);
@@ -98,7 +98,7 @@ impl State {
     }
 
     pub fn expired(&self, query: &ExpiredQuery) -> Vec<Expired> {
-        let is_expired = |session: &&Session| {
+        let is_expired = |session: &&MemorySession| {
             let record = &session.record;
             query.tenant.as_ref().is_none_or(|tenant| record.key.tenant == *tenant)
                 && record.updated_at < query.before
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-fn verify_session(session: &Session, result: &mut Verification) {
+fn verify_session(session: &MemorySession, result: &mut Verification) {
     let head = session.record.head;
     let mut chunks = session.chunks.values();
     let begin = session.chunks.values().next().map_or(Link::START, crate::Chunk::previous);
@@ -158,13 +158,13 @@ fn verify_session(session: &Session, result: &mut Verification) {
     }
 }
 
-fn cursor(page: &PageRequest) -> Result<Option<u64>, Error> {
+fn cursor(page: &PageRequest) -> Result<Option<u64>, LogError> {
     let parse =
-        |text: &String| text.parse().map_err(|_| Error::Invalid { what: format!("page cursor `{text}`") });
+        |text: &String| text.parse().map_err(|_| LogError::Invalid { what: format!("page cursor `{text}`") });
     page.cursor.as_ref().map(parse).transpose()
 }
 
-fn page<T>(mut found: impl Iterator<Item = (u64, T)>, limit: usize) -> Page<T> {
+fn page<T>(mut found: impl Iterator<Item = (u64, T)>, limit: usize) -> ListPage<T> {
     let mut last = None;
     let mut items = Vec::new();
     for (number, item) in found.by_ref().take(limit) {
@@ -172,5 +172,5 @@ fn page<T>(mut found: impl Iterator<Item = (u64, T)>, limit: usize) -> Page<T> {
         items.push(item);
     }
     let more = found.next().is_some();
-    Page { items, next: last.filter(|_| more).map(|number| number.to_string()) }
+    ListPage { items, next: last.filter(|_| more).map(|number| number.to_string()) }
 }

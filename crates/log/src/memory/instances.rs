@@ -1,4 +1,4 @@
-//! The open instances of a store and what they are told of commits.
+//! The open instances of a store and their commit notifications.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::OwnerId;
 
-use crate::{Epoch, Error, Lease, Shard, ShardState, Timestamp};
+use crate::{Epoch, Lease, LogError, Shard, ShardState, UnixMillis};
 
 /// The shards of a store, each with its newest epoch and the lease that was last given.
 pub struct Leases(Vec<(Epoch, Option<Lease>)>);
@@ -23,7 +23,7 @@ impl Leases {
         self.0.get(usize::from(shard.0)).map_or(Epoch::default(), |(epoch, _)| *epoch)
     }
 
-    pub fn list(&self, now: Timestamp) -> Vec<ShardState> {
+    pub fn list(&self, now: UnixMillis) -> Vec<ShardState> {
         let state = |(shard, (epoch, lease)): (u16, &(Epoch, Option<Lease>))| ShardState {
             shard: Shard(shard),
             epoch: *epoch,
@@ -32,8 +32,8 @@ impl Leases {
         (0..).zip(&self.0).map(state).collect()
     }
 
-    fn find(&mut self, shard: Shard) -> Result<&mut (Epoch, Option<Lease>), Error> {
-        let absent = || Error::NotFound { kind: "shard", id: shard.0.to_string() };
+    fn find(&mut self, shard: Shard) -> Result<&mut (Epoch, Option<Lease>), LogError> {
+        let absent = || LogError::NotFound { kind: "shard", id: shard.0.to_string() };
         self.0.get_mut(usize::from(shard.0)).ok_or_else(absent)
     }
 
@@ -41,12 +41,12 @@ impl Leases {
         &mut self,
         shard: Shard,
         owner: &OwnerId,
-        now: Timestamp,
+        now: UnixMillis,
         ttl: Duration,
-    ) -> Result<Lease, Error> {
+    ) -> Result<Lease, LogError> {
         let (epoch, held) = self.find(shard)?;
         if let Some(held) = held.as_ref().filter(|held| held.owner != *owner && held.expires > now) {
-            return Err(Error::LeaseHeld { owner: held.owner.clone(), expires: held.expires });
+            return Err(LogError::LeaseHeld { owner: held.owner.clone(), expires: held.expires });
         }
         epoch.0 += 1;
         let lease = Lease { shard, epoch: *epoch, owner: owner.clone(), expires: now.plus(ttl) };
@@ -54,17 +54,17 @@ impl Leases {
         Ok(lease)
     }
 
-    pub fn renew(&mut self, lease: &Lease, now: Timestamp, ttl: Duration) -> Result<Lease, Error> {
+    pub fn renew(&mut self, lease: &Lease, now: UnixMillis, ttl: Duration) -> Result<Lease, LogError> {
         let (current, held) = self.find(lease.shard)?;
         if *current != lease.epoch {
-            return Err(Error::Fenced { used: lease.epoch, current: *current });
+            return Err(LogError::Fenced { used: lease.epoch, current: *current });
         }
         let renewed = Lease { expires: now.plus(ttl), ..lease.clone() };
         *held = Some(renewed.clone());
         Ok(renewed)
     }
 
-    pub fn release(&mut self, lease: &Lease) -> Result<(), Error> {
+    pub fn release(&mut self, lease: &Lease) -> Result<(), LogError> {
         let (current, held) = self.find(lease.shard)?;
         if *current == lease.epoch {
             *held = None;

@@ -7,12 +7,12 @@ use riverrun_event::{ActionId, CommandId, ProducerId, Sequence, TaskId, TurnId};
 
 use crate::seeded::{self, Bug};
 use crate::{
-    AT_WORK, ActionRecord, Chunk, Command, CommandChange, CommandState, Error, Fact, HALTED, NewCommand,
-    OpenWork, ProducerState, Progress, Resolution, Sealed, SealedTurn, SessionChange, SessionRecord,
-    Snapshot, SnapshotFound, TaskFact, Timestamp, Told, TurnFact, TurnRecord,
+    AT_WORK, ActionRecord, Chunk, CommandChange, CommandState, Fact, HALTED, LogError, NewCommand, OpenWork,
+    ProducerState, Resolution, Sealed, SealedTurnRecord, SessionChange, SessionRecord, Snapshot,
+    SnapshotFound, StatusUpdate, StoredCommand, TaskFact, TurnFact, TurnRecord, UnixMillis, WorkProgress,
 };
 
-pub struct Session {
+pub struct MemorySession {
     pub number: u64,
     pub record: SessionRecord,
     pub chunks: BTreeMap<Sequence, Chunk>,
@@ -21,15 +21,15 @@ pub struct Session {
     pub actions: BTreeMap<u64, ActionRecord>,
     pub turns: BTreeMap<TurnId, TurnFact>,
     pub tasks: BTreeMap<TaskId, TaskFact>,
-    pub commands: BTreeMap<u64, Command>,
+    pub commands: BTreeMap<u64, StoredCommand>,
     pub snapshots: BTreeMap<Sequence, Snapshot>,
-    pub sealed: BTreeMap<TurnId, SealedTurn>,
+    pub sealed: BTreeMap<TurnId, SealedTurnRecord>,
 }
 
 /// How many snapshots of a session are kept.
 const SNAPSHOTS: usize = 4;
 
-impl Session {
+impl MemorySession {
     pub fn new(number: u64, record: SessionRecord) -> Self {
         Self {
             number,
@@ -45,13 +45,13 @@ impl Session {
         }
     }
 
-    pub fn read(&self, after: Sequence, max_bytes: usize) -> Result<Vec<Chunk>, Error> {
+    pub fn read(&self, after: Sequence, max_bytes: usize) -> Result<Vec<Chunk>, LogError> {
         let first_available = self.record.head.first_available;
         if after >= self.record.head.last {
             return Ok(Vec::new());
         }
         if after.next().is_some_and(|next| next < first_available) {
-            return Err(Error::Retired { first_available });
+            return Err(LogError::Retired { first_available });
         }
         let begin = self.chunks.range(..=after.next().unwrap_or(Sequence::MAX)).next_back();
         let begin = begin.map_or(Sequence::ZERO, |(first, _)| *first);
@@ -64,26 +64,26 @@ impl Session {
         Ok(self.chunks.range(begin..).map(|(_, chunk)| chunk).take_while(within).cloned().collect())
     }
 
-    /// How the session stands is weighed once, behind all of them.
+    /// The session's status is derived once, after all facts.
     pub fn apply_facts(&mut self, facts: Vec<Fact>, numbers: &mut u64) {
         let mut newest = None;
         for fact in facts {
             match &fact {
                 Fact::Session(SessionChange { status: Some(_), .. }) => newest = None,
-                Fact::Told(told) => newest = Some(told.clone()),
+                Fact::Status(update) => newest = Some(update.clone()),
                 Fact::Halted { task, halted } => newest = self.halt(task, *halted).or(newest),
                 _ => {}
             }
             self.apply_fact(fact, numbers);
         }
-        if let Some(told) = newest {
-            self.record.status = self.open_work().weigh(&told).to_owned();
+        if let Some(update) = newest {
+            self.record.status = self.open_work().weigh(&update).to_owned();
         }
     }
 
     fn apply_fact(&mut self, fact: Fact, numbers: &mut u64) {
         match fact {
-            Fact::Told(_) | Fact::Halted { .. } => {}
+            Fact::Status(_) | Fact::Halted { .. } => {}
             Fact::Session(change) => self.change(change),
             Fact::ActionOpened(opened) => {
                 if self.action(&opened.action).is_none() {
@@ -110,20 +110,20 @@ impl Session {
         }
     }
 
-    fn halt(&mut self, task: &TaskId, halted: bool) -> Option<Told> {
+    fn halt(&mut self, task: &TaskId, halted: bool) -> Option<StatusUpdate> {
         let task = self.tasks.get(task).filter(|task| task.parent.is_none())?;
-        let turn = self.turns.get_mut(&task.turn).filter(|turn| turn.progress == Progress::Open)?;
+        let turn = self.turns.get_mut(&task.turn).filter(|turn| turn.progress == WorkProgress::Open)?;
         let (from, to) = if halted { (AT_WORK, HALTED) } else { (HALTED, AT_WORK) };
         if turn.status != from {
             return None;
         }
         turn.status = to.to_owned();
-        Some(Told { status: to.to_owned(), progress: Progress::Open })
+        Some(StatusUpdate { status: to.to_owned(), progress: WorkProgress::Open })
     }
 
     fn open_work(&self) -> OpenWork {
         let is_open =
-            |turn: &TurnFact, status: &str| turn.progress == Progress::Open && turn.status == status;
+            |turn: &TurnFact, status: &str| turn.progress == WorkProgress::Open && turn.status == status;
         let mut pending = self.actions.values().filter(|action| action.resolution.is_none());
         let halted = |turn: &TurnId| self.turns.get(turn).is_some_and(|turn| is_open(turn, HALTED));
         OpenWork {
@@ -164,29 +164,29 @@ impl Session {
         facts.into_iter().take(most).map(record).collect()
     }
 
-    pub fn command(&self, id: &CommandId) -> Option<&Command> {
+    pub fn command(&self, id: &CommandId) -> Option<&StoredCommand> {
         self.commands.values().find(|command| command.request.id == *id)
     }
 
-    pub fn command_with_key(&self, idempotency_key: &str) -> Option<&Command> {
+    pub fn command_with_key(&self, idempotency_key: &str) -> Option<&StoredCommand> {
         self.commands.values().find(|command| command.request.idempotency_key == idempotency_key)
     }
 
-    pub fn store_command(&mut self, number: u64, request: NewCommand) -> Command {
-        let command = Command { number, request, state: CommandState::Pending };
+    pub fn store_command(&mut self, number: u64, request: NewCommand) -> StoredCommand {
+        let command = StoredCommand { number, request, state: CommandState::Pending };
         self.commands.insert(number, command.clone());
         command
     }
 
     /// Whether the changes could be made, one after the other.
-    pub fn check_commands(&self, changes: &[CommandChange]) -> Result<(), Error> {
+    pub fn check_commands(&self, changes: &[CommandChange]) -> Result<(), LogError> {
         let mut enqueued: Vec<&NewCommand> = Vec::new();
         for change in changes {
             match change {
                 CommandChange::Enqueue(request) => {
                     let same = |earlier: &&&NewCommand| earlier.idempotency_key == request.idempotency_key;
                     if let Some(known) = enqueued.iter().find(same) {
-                        return Err(Error::CommandExists(known.id.clone()));
+                        return Err(LogError::CommandExists(known.id.clone()));
                     }
                     self.check_new(request)?;
                     enqueued.push(request);
@@ -201,25 +201,27 @@ impl Session {
         Ok(())
     }
 
-    fn check_new(&self, request: &NewCommand) -> Result<(), Error> {
+    fn check_new(&self, request: &NewCommand) -> Result<(), LogError> {
         if let Some(known) = self.command_with_key(&request.idempotency_key) {
-            return Err(Error::CommandExists(known.request.id.clone()));
+            return Err(LogError::CommandExists(known.request.id.clone()));
         }
         self.check_id(&request.id)
     }
 
     /// An id names one command of its session.
-    pub fn check_id(&self, id: &CommandId) -> Result<(), Error> {
+    pub fn check_id(&self, id: &CommandId) -> Result<(), LogError> {
         match self.command(id) {
-            Some(_) => Err(Error::Immutable { kind: "command", id: id.to_string() }),
+            Some(_) => Err(LogError::Immutable { kind: "command", id: id.to_string() }),
             None => Ok(()),
         }
     }
 
-    fn check_not_done(&self, id: &CommandId) -> Result<(), Error> {
+    fn check_not_done(&self, id: &CommandId) -> Result<(), LogError> {
         match self.command(id).map(|command| &command.state) {
-            None => Err(Error::NotFound { kind: "command", id: id.to_string() }),
-            Some(CommandState::Done { .. }) => Err(Error::Immutable { kind: "command", id: id.to_string() }),
+            None => Err(LogError::NotFound { kind: "command", id: id.to_string() }),
+            Some(CommandState::Done { .. }) => {
+                Err(LogError::Immutable { kind: "command", id: id.to_string() })
+            }
             Some(CommandState::Pending | CommandState::Claimed) => Ok(()),
         }
     }
@@ -230,7 +232,7 @@ impl Session {
         }
     }
 
-    pub fn complete(&mut self, id: &CommandId, outcome: Bytes) -> Result<(), Error> {
+    pub fn complete(&mut self, id: &CommandId, outcome: Bytes) -> Result<(), LogError> {
         self.check_not_done(id)?;
         if let Some(command) = self.commands.values_mut().find(|command| command.request.id == *id) {
             command.state = CommandState::Done { outcome };
@@ -238,7 +240,7 @@ impl Session {
         Ok(())
     }
 
-    pub fn put_snapshot(&mut self, snapshot: Snapshot) -> Result<(), Error> {
+    pub fn put_snapshot(&mut self, snapshot: Snapshot) -> Result<(), LogError> {
         self.snapshots.insert(snapshot.sequence, snapshot);
         while self.snapshots.len() > SNAPSHOTS {
             self.snapshots.pop_first();
@@ -252,10 +254,10 @@ impl Session {
         SnapshotFound { snapshot, problems: Vec::new() }
     }
 
-    pub fn put_sealed_turn(&mut self, turn: SealedTurn) -> Result<(), Error> {
+    pub fn put_sealed_turn(&mut self, turn: SealedTurnRecord) -> Result<(), LogError> {
         match self.sealed.get(&turn.turn) {
             Some(stored) if stored.first == turn.first && *stored != turn => {
-                Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() })
+                Err(LogError::Immutable { kind: "sealed turn", id: turn.turn.to_string() })
             }
             Some(stored) if stored.first >= turn.first => Ok(()),
             Some(_) | None => {
@@ -265,7 +267,7 @@ impl Session {
         }
     }
 
-    pub fn sealed_turns(&self, through: Sequence, most: usize, max_bytes: usize) -> Vec<SealedTurn> {
+    pub fn sealed_turns(&self, through: Sequence, most: usize, max_bytes: usize) -> Vec<SealedTurnRecord> {
         let mut found: Vec<_> = self.sealed.values().filter(|turn| turn.last <= through).cloned().collect();
         found.sort_by_key(|turn| std::cmp::Reverse(turn.first));
         found.truncate(most);
@@ -300,12 +302,12 @@ impl Session {
 
     /// Nothing is open in it.
     pub fn is_finished(&self) -> bool {
-        self.turns.values().all(|turn| turn.progress == Progress::Terminal)
+        self.turns.values().all(|turn| turn.progress == WorkProgress::Terminal)
             && self.actions.values().all(|action| action.resolution.is_some())
             && self.commands.values().all(|command| matches!(command.state, CommandState::Done { .. }))
     }
 
-    pub fn retire(&mut self, through: Sequence, older_than: Option<Timestamp>) -> Sequence {
+    pub fn retire(&mut self, through: Sequence, older_than: Option<UnixMillis>) -> Sequence {
         if !self.is_finished() && !seeded::is_on(Bug::RetireOpenTurns) {
             return self.record.head.first_available;
         }

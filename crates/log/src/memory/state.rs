@@ -6,32 +6,33 @@ use riverrun_event::{KeyId, Sequence, TenantId};
 
 use super::instances::{InstanceId, Instances};
 use super::leases::Leases;
-use super::session::Session;
+use super::session::MemorySession;
 use super::store::StoredBlob;
 use crate::seeded::{self, Bug};
 use crate::{
-    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Credential, Epoch,
-    Error, Fact, IdempotencyRecord, Link, NewSession, ProducerState, RemoteChange, SessionHead, SessionKey,
-    SessionRecord, Shard, Share, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
+    Admission, AdmissionState, ApiKey, Append, BlobId, CommandChange, Committed, Created, Credential,
+    DurableAppend, Epoch, Fact, IdempotencyRecord, Link, LogError, ProducerState, RemoteChange, SessionHead,
+    SessionKey, SessionRecord, SessionSpec, Shard, ShareRecord, StorageQuotas, UnixMillis, Usage,
+    UsageChange, admit,
 };
 
-pub struct State {
+pub struct MemoryState {
     pub instances: Instances,
     pub leases: Leases,
     /// What becomes of the next append, if its answer is to be lost.
     pub lost_answer: Option<LostAnswer>,
-    pub sessions: HashMap<SessionKey, Session>,
+    pub sessions: HashMap<SessionKey, MemorySession>,
     /// When somebody deleted sessions.
-    pub deletions: HashMap<SessionKey, Timestamp>,
+    pub deletions: HashMap<SessionKey, UnixMillis>,
     pub keys: BTreeMap<KeyId, ApiKey>,
     /// By version.
     pub credentials: BTreeMap<u64, Credential>,
     /// In the order in which they were stored.
-    pub shares: Vec<Share>,
-    pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
+    pub shares: Vec<ShareRecord>,
+    pub(super) blobs: HashMap<(TenantId, BlobId), StoredBlob>,
     pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
     pub quotas: StorageQuotas,
-    pub noted_time: Option<Timestamp>,
+    pub noted_time: Option<UnixMillis>,
     pub(super) usage: HashMap<TenantId, Usage>,
     /// The last number given to a session, a command or an action: one count orders them all.
     numbers: u64,
@@ -46,7 +47,7 @@ pub enum LostAnswer {
     NotStored,
 }
 
-impl State {
+impl MemoryState {
     pub fn new(shards: u16) -> Self {
         Self {
             instances: Instances::default(),
@@ -75,12 +76,12 @@ impl State {
         self.numbers
     }
 
-    pub fn find(&self, key: &SessionKey) -> Result<&Session, Error> {
-        self.sessions.get(key).ok_or_else(|| Error::NoSession(key.session.clone()))
+    pub fn find(&self, key: &SessionKey) -> Result<&MemorySession, LogError> {
+        self.sessions.get(key).ok_or_else(|| LogError::NoSession(key.session.clone()))
     }
 
-    pub fn find_mut(&mut self, key: &SessionKey) -> Result<&mut Session, Error> {
-        self.sessions.get_mut(key).ok_or_else(|| Error::NoSession(key.session.clone()))
+    pub fn find_mut(&mut self, key: &SessionKey) -> Result<&mut MemorySession, LogError> {
+        self.sessions.get_mut(key).ok_or_else(|| LogError::NoSession(key.session.clone()))
     }
 
     pub(super) fn used(&self, tenant: &TenantId) -> Usage {
@@ -111,8 +112,8 @@ impl State {
         &mut self,
         by: InstanceId,
         key: &SessionKey,
-        new: NewSession,
-    ) -> Result<Created, Error> {
+        new: SessionSpec,
+    ) -> Result<Created, LogError> {
         if let Some(session) = self.sessions.get(key) {
             return Ok(Created { record: session.record.clone(), new: false });
         }
@@ -139,21 +140,26 @@ impl State {
         };
         record.tags.sort();
         record.tags.dedup();
-        self.sessions.insert(key.clone(), Session::new(number, record.clone()));
+        self.sessions.insert(key.clone(), MemorySession::new(number, record.clone()));
         self.instances.changed(by, &RemoteChange::Created { key: key.clone(), head });
         Ok(Created { record, new: true })
     }
 
-    pub fn append(&mut self, by: InstanceId, append: Append, now: Timestamp) -> Result<Appended, Error> {
+    pub fn append(
+        &mut self,
+        by: InstanceId,
+        append: Append,
+        now: UnixMillis,
+    ) -> Result<DurableAppend, LogError> {
         let epoch = self.fence(&append);
         let session = self.find(&append.key)?;
         let producer = append.producer.as_ref().and_then(|stamp| session.producers.get(&stamp.id).copied());
-        let standing = Standing { epoch, head: &session.record.head, producer };
+        let standing = AdmissionState { epoch, head: &session.record.head, producer };
         let chunk = &append.chunk;
         let (first, last, link) = (chunk.first(), chunk.last(), chunk.link());
         if admit(&append, standing, |first| Ok(session.chunks.get(&first).cloned()))? == Admission::Duplicate
         {
-            return Ok(Appended { first, last, link, duplicate: true });
+            return Ok(DurableAppend { first, last, link, duplicate: true });
         }
         session.check_commands(&append.commands)?;
         self.check_answers(&append.idempotency, now)?;
@@ -165,7 +171,7 @@ impl State {
         }
         let (key, committed) = self.apply(append);
         let Some(head) = self.find(&key).ok().map(|session| session.record.head) else {
-            return Err(Error::NoSession(key.session));
+            return Err(LogError::NoSession(key.session));
         };
         let change = RemoteChange::Appended { key, head };
         if lost == Some(LostAnswer::Stored) {
@@ -174,7 +180,7 @@ impl State {
         }
         self.instances.committed(by, committed);
         self.instances.changed(by, &change);
-        Ok(Appended { first, last, link, duplicate: false })
+        Ok(DurableAppend { first, last, link, duplicate: false })
     }
 
     /// The epoch that the append must have.
@@ -186,10 +192,10 @@ impl State {
         self.leases.epoch(self.shard_of(&append.key))
     }
 
-    fn check_answers(&self, records: &[IdempotencyRecord], now: Timestamp) -> Result<(), Error> {
+    fn check_answers(&self, records: &[IdempotencyRecord], now: UnixMillis) -> Result<(), LogError> {
         let known =
             records.iter().find(|record| self.remembered(&record.tenant, &record.scope, now).is_some());
-        known.map_or(Ok(()), |record| Err(Error::IdempotencyExists(record.scope.clone())))
+        known.map_or(Ok(()), |record| Err(LogError::IdempotencyExists(record.scope.clone())))
     }
 
     /// Writes an append that was admitted. Nothing here can fail.
@@ -231,11 +237,11 @@ impl State {
     }
 }
 
-fn unknown_outcome() -> Error {
-    Error::OutcomeUnknown("the connection broke during the commit".to_owned())
+fn unknown_outcome() -> LogError {
+    LogError::OutcomeUnknown("the connection broke during the commit".to_owned())
 }
 
-fn apply_command(session: &mut Session, change: CommandChange, numbers: &mut u64) {
+fn apply_command(session: &mut MemorySession, change: CommandChange, numbers: &mut u64) {
     match change {
         CommandChange::Enqueue(request) => {
             *numbers += 1;

@@ -82,8 +82,8 @@ impl Messages {
     }
 
     fn block_delta(&mut self, frame: &Json, answer: &mut Answer) {
-        let place = frame.number("index");
-        let Some(block) = self.open.as_mut().filter(|_| place == self.next.checked_sub(1)) else {
+        let index = frame.number("index");
+        let Some(block) = self.open.as_mut().filter(|_| index == self.next.checked_sub(1)) else {
             return answer.fail(protocol_error(format!(
                 "a delta came for block {}, which is not open",
                 frame.value["index"]
@@ -110,8 +110,8 @@ impl Messages {
     }
 
     fn block_stop(&mut self, frame: &Json, answer: &mut Answer) {
-        let place = frame.number("index");
-        let Some(block) = self.open.take().filter(|_| place == self.next.checked_sub(1)) else {
+        let index = frame.number("index");
+        let Some(block) = self.open.take().filter(|_| index == self.next.checked_sub(1)) else {
             return answer
                 .fail(protocol_error(format!("block {} stopped but was not open", frame.value["index"])));
         };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::part::{Shown, arguments_object, data_url, put, show};
 use crate::turns::Turns;
-use crate::{History, ModelRequest, ToolChoice, ToolSpec};
+use crate::{HistoryEntry, ModelRequest, ToolChoice, ToolSpec};
 
 /// The API wants a limit; this one fits every model in use.
 const DEFAULT_MAX_TOKENS: u64 = 8192;
@@ -81,7 +81,7 @@ fn open_calls_have_thinking(messages: &[Value]) -> bool {
 
 fn system(request: &ModelRequest) -> Option<String> {
     let later = request.history.iter().filter_map(|entry| match entry {
-        History::System { text } => Some(text.as_str()),
+        HistoryEntry::System { text } => Some(text.as_str()),
         _ => None,
     });
     let texts: Vec<&str> = request.instructions.as_deref().into_iter().chain(later).collect();
@@ -89,34 +89,36 @@ fn system(request: &ModelRequest) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-fn messages(history: &[History], provider: &str) -> Vec<Value> {
+fn messages(history: &[HistoryEntry], provider: &str) -> Vec<Value> {
     let mut turns = Turns::new("assistant");
     for entry in history {
         match entry {
-            History::System { .. } => {}
-            History::User { parts } => parts.iter().filter_map(block).for_each(|block| turns.user(block)),
-            History::Assistant { parts, .. } => {
-                // Pictures that another model made have no place in what this one said.
-                let said = parts.iter().filter_map(block).filter(|block| block["type"] == "text");
-                said.for_each(|block| turns.model(block));
+            HistoryEntry::System { .. } => {}
+            HistoryEntry::User { parts } => {
+                parts.iter().filter_map(block).for_each(|block| turns.user(block))
             }
-            History::Reasoning { provider: maker, opaque, .. } => {
+            HistoryEntry::Assistant { parts, .. } => {
+                // Pictures that another model made have no place in what this one said.
+                let texts = parts.iter().filter_map(block).filter(|block| block["type"] == "text");
+                texts.for_each(|block| turns.model(block));
+            }
+            HistoryEntry::Reasoning { provider: maker, opaque, .. } => {
                 let block = opaque.as_ref().filter(|_| maker == provider).and_then(|raw| raw.to().ok());
                 block.into_iter().for_each(|block| turns.thought(block));
             }
-            History::ToolCall { call_id, name, arguments, .. } => {
+            HistoryEntry::ToolCall { call_id, name, arguments, .. } => {
                 let input = arguments_object(arguments);
                 turns
                     .model(json!({"type": "tool_use", "id": safe_id(call_id), "name": name, "input": input}));
             }
-            History::ToolResult { call_id, parts, is_error, .. } => {
+            HistoryEntry::ToolResult { call_id, parts, is_error, .. } => {
                 turns.answer(tool_result(call_id, parts, *is_error));
             }
-            History::Hosted { provider: maker, object } => {
+            HistoryEntry::Hosted { provider: maker, object } => {
                 let block = object.to().ok().filter(|_| maker == provider);
                 block.into_iter().for_each(|block| turns.model(block));
             }
-            History::Given { .. } => {}
+            HistoryEntry::Given { .. } => {}
         }
     }
     let opening = json!({"type": "text", "text": "(the conversation goes on)"});

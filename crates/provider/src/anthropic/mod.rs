@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::api::Api;
-use crate::secret::Secret;
+use crate::secret::ProviderKey;
 use crate::stream::{Decoder, SseDecoder};
 use crate::{ModelError, ModelRequest};
 
@@ -24,7 +24,7 @@ impl Api for Anthropic {
         Ok("/messages".to_owned())
     }
 
-    fn key_header(key: &Secret) -> (HeaderName, String) {
+    fn key_header(key: &ProviderKey) -> (HeaderName, String) {
         (HeaderName::from_static("x-api-key"), key.expose().to_owned())
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Calls {
 /// A call whose fragments are still coming. It is an item as soon as its name is known.
 #[derive(Default)]
 struct Call {
-    place: u64,
+    position: u64,
     /// As it came: none, or one that another call has too.
     id: String,
     name: String,
@@ -32,7 +32,7 @@ struct Call {
 /// What a fragment says.
 struct Fragment<'a> {
     /// Its index, if it has one.
-    place: Option<u64>,
+    position: Option<u64>,
     /// How many stand before it in its chunk.
     at: usize,
     id: &'a str,
@@ -51,7 +51,7 @@ impl<'a> Fragment<'a> {
         };
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let (id, name) = (text(&fragment["id"]), text(&function["name"]));
-        Self { place: fragment["index"].as_u64(), at, id, name, arguments }
+        Self { position: fragment["index"].as_u64(), at, id, name, arguments }
     }
 
     /// True if this begins another call than the one that it would go on with. Some servers repeat the name in every
@@ -60,11 +60,11 @@ impl<'a> Fragment<'a> {
         if self.name.is_empty() || call.name.is_empty() {
             return false;
         }
-        let is_named = self.place.is_some() && !self.id.is_empty() && self.id == call.id;
-        let is_in_chunk = self.place.is_none() && self.id.is_empty() && self.at > 0;
-        let said = call.index.map_or("", |index| answer.arguments_of(index));
+        let is_named = self.position.is_some() && !self.id.is_empty() && self.id == call.id;
+        let is_in_chunk = self.position.is_none() && self.id.is_empty() && self.at > 0;
+        let arguments_so_far = call.index.map_or("", |index| answer.arguments_of(index));
         let has_news = !self.arguments.trim().is_empty() || self.name != call.name;
-        !is_named && (is_in_chunk || (has_news && is_whole(said)))
+        !is_named && (is_in_chunk || (has_news && is_whole(arguments_so_far)))
     }
 }
 
@@ -117,17 +117,17 @@ impl Calls {
     /// The call that a fragment belongs to. Servers that know no index start a call with its id; some number every
     /// call 0, and only the id tells them apart, or the name.
     fn call_at(&mut self, fragment: &Fragment<'_>, answer: &Answer) -> usize {
-        let Fragment { place, at, id, .. } = *fragment;
+        let Fragment { position, at, id, .. } = *fragment;
         let is_same = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
-        let found = match place {
-            Some(place) => self.calls.iter().rposition(|call| call.place == place && is_same(call)),
+        let found = match position {
+            Some(position) => self.calls.iter().rposition(|call| call.position == position && is_same(call)),
             None if id.is_empty() => self.calls.len().checked_sub(1),
             None => self.calls.iter().rposition(|call| call.id == id),
         };
         let found = found.filter(|number| !fragment.begins_another(&self.calls[*number], answer));
         found.unwrap_or_else(|| {
-            let place = place.unwrap_or((self.calls.len() + at) as u64);
-            self.calls.push(Call { place, ..Call::default() });
+            let position = position.unwrap_or((self.calls.len() + at) as u64);
+            self.calls.push(Call { position, ..Call::default() });
             self.calls.len() - 1
         })
     }

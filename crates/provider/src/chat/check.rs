@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::check::{Refusal, refuse, strings};
+use crate::check::{RequestFlaw, refuse, strings};
 
 /// Checks the body of a request as the service does.
-pub fn check(body: &Value) -> Result<(), Refusal> {
+pub fn check(body: &Value) -> Result<(), RequestFlaw> {
     if body["model"].as_str().is_none_or(str::is_empty) {
         return refuse("model", "must be a model's name");
     }
@@ -17,20 +17,23 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     // Ids of the newest assistant message that still wait for their tool message.
     let mut waiting: BTreeSet<String> = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
-        let place = format!("messages[{at}]");
-        let [role] = strings(&place, message, ["role"])?;
+        let location = format!("messages[{at}]");
+        let [role] = strings(&location, message, ["role"])?;
         if role == "tool" {
-            let [id, _] = strings(&place, message, ["tool_call_id", "content"])?;
+            let [id, _] = strings(&location, message, ["tool_call_id", "content"])?;
             if !waiting.remove(id) {
-                return refuse(&place, &format!("role `tool` must answer a preceding call; `{id}` is none"));
+                return refuse(
+                    &location,
+                    &format!("role `tool` must answer a preceding call; `{id}` is none"),
+                );
             }
             continue;
         }
-        all_answered(&place, &waiting)?;
+        all_answered(&location, &waiting)?;
         match role {
-            "assistant" => waiting = assistant(&place, message)?,
-            "system" | "developer" | "user" => content(&place, message)?,
-            other => return refuse(&place, &format!("role `{other}` is not known")),
+            "assistant" => waiting = assistant(&location, message)?,
+            "system" | "developer" | "user" => content(&location, message)?,
+            other => return refuse(&location, &format!("role `{other}` is not known")),
         }
     }
     all_answered("messages", &waiting)?;
@@ -41,33 +44,33 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     }
 }
 
-fn all_answered(place: &str, waiting: &BTreeSet<String>) -> Result<(), Refusal> {
+fn all_answered(location: &str, waiting: &BTreeSet<String>) -> Result<(), RequestFlaw> {
     match waiting.first() {
-        Some(id) => refuse(place, &format!("the tool call `{id}` was not followed by its tool message")),
+        Some(id) => refuse(location, &format!("the tool call `{id}` was not followed by its tool message")),
         None => Ok(()),
     }
 }
 
-fn assistant(place: &str, message: &Value) -> Result<BTreeSet<String>, Refusal> {
+fn assistant(location: &str, message: &Value) -> Result<BTreeSet<String>, RequestFlaw> {
     let mut ids = BTreeSet::new();
     let Some(calls) = message["tool_calls"].as_array() else {
-        content(place, message)?;
+        content(location, message)?;
         return Ok(ids);
     };
     if calls.is_empty() {
-        return refuse(place, "tool_calls must not be empty");
+        return refuse(location, "tool_calls must not be empty");
     }
     for call in calls {
-        let [id] = strings(place, call, ["id"])?;
-        strings(place, &call["function"], ["name", "arguments"])?;
+        let [id] = strings(location, call, ["id"])?;
+        strings(location, &call["function"], ["name", "arguments"])?;
         if id.is_empty() || !ids.insert(id.to_owned()) {
-            return refuse(place, &format!("call id `{id}` is empty or used twice"));
+            return refuse(location, &format!("call id `{id}` is empty or used twice"));
         }
     }
     Ok(ids)
 }
 
-fn content(place: &str, message: &Value) -> Result<(), Refusal> {
+fn content(location: &str, message: &Value) -> Result<(), RequestFlaw> {
     let is_there = match &message["content"] {
         Value::String(text) => !text.is_empty(),
         Value::Array(parts) => !parts.is_empty(),
@@ -75,6 +78,6 @@ fn content(place: &str, message: &Value) -> Result<(), Refusal> {
     };
     match is_there {
         true => Ok(()),
-        false => refuse(place, "content must not be empty"),
+        false => refuse(location, "content must not be empty"),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::calls::Calls;
 use super::join::{gather, join, without};
 use super::plain::Plain;
-use super::think::{Think, Told};
+use super::think::{Segments, Think};
 use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{Category, ItemKind, ModelError, StopReason};
@@ -34,7 +34,7 @@ pub(crate) struct Chunks {
     usage: Usage,
     finish: Option<StopReason>,
     /// Members that were kept of plain chunks.
-    said: BTreeMap<&'static str, String>,
+    known_members: BTreeMap<&'static str, String>,
 }
 
 /// By this member of what is opaque the text of the thoughts goes back under the name that it came under.
@@ -73,16 +73,16 @@ impl Chunks {
             refused: false,
             usage: Usage::default(),
             finish: None,
-            said: BTreeMap::new(),
+            known_members: BTreeMap::new(),
         }
     }
 
     /// What nearly every chunk says again.
-    fn said_of_all(&mut self, name: &'static str, said: Option<&str>, answer: &mut Answer) {
-        let Some(said) = said else { return };
-        if self.said.get(name).is_none_or(|known| known != said) {
-            self.said.insert(name, said.to_owned());
-            answer.member(name, &json!(said));
+    fn message_member(&mut self, name: &'static str, known_members: Option<&str>, answer: &mut Answer) {
+        let Some(known_members) = known_members else { return };
+        if self.known_members.get(name).is_none_or(|known| known != known_members) {
+            self.known_members.insert(name, known_members.to_owned());
+            answer.member(name, &json!(known_members));
         }
     }
 
@@ -98,8 +98,8 @@ impl Chunks {
         for block in delta["thinking_blocks"].as_array().into_iter().flatten() {
             self.held_back(answer);
             // The same text stands beside the blocks, or nowhere else.
-            let said = if thought.is_none() { block["thinking"].as_str() } else { None };
-            self.thought(said.unwrap_or_default(), answer);
+            let known_members = if thought.is_none() { block["thinking"].as_str() } else { None };
+            self.thought(known_members.unwrap_or_default(), answer);
             gather(&mut self.blocks, block);
         }
         self.details.extend(delta["reasoning_details"].as_array().into_iter().flatten().cloned());
@@ -126,9 +126,10 @@ impl Chunks {
         let calls = delta["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
         // The older way; who sends both says the same by them.
         let older = &delta["function_call"];
-        let says = |name: &str| older[name].as_str().map_or(older[name].is_object(), |text| !text.is_empty());
-        let older =
-            (calls.is_empty() && (says("name") || says("arguments"))).then(|| json!({"function": older}));
+        let has_content =
+            |name: &str| older[name].as_str().map_or(older[name].is_object(), |text| !text.is_empty());
+        let older = (calls.is_empty() && (has_content("name") || has_content("arguments")))
+            .then(|| json!({"function": older}));
         for (at, fragment) in calls.iter().chain(&older).enumerate() {
             self.held_back(answer);
             self.end_reasoning(answer);
@@ -166,8 +167,10 @@ impl Chunks {
             self.is_whole = true;
             return self.delta(message, logprobs, answer);
         }
-        let says = |name: &str| !is_empty(&message[name]);
-        if self.is_whole && (says("content") || says("reasoning_content") || says("tool_calls")) {
+        let has_content = |name: &str| !is_empty(&message[name]);
+        if self.is_whole
+            && (has_content("content") || has_content("reasoning_content") || has_content("tool_calls"))
+        {
             answer.fail(protocol_error("a choice had more than one message"));
         }
     }
@@ -189,7 +192,7 @@ impl Chunks {
         answer.reasoning(index, None, text);
     }
 
-    fn say(&mut self, text: &str, answer: &mut Answer) {
+    fn answer_text(&mut self, text: &str, answer: &mut Answer) {
         let index = self.message(answer);
         answer.text(index, text);
     }
@@ -198,26 +201,26 @@ impl Chunks {
         if text.is_empty() {
             return;
         }
-        let told = self.think.take(text);
-        if told.said == text {
+        let segments = self.think.take(text);
+        if segments.answer == text {
             let index = self.message(answer);
             return answer.scored(index, text, logprobs);
         }
-        self.told(&told, answer);
+        self.push_segments(&segments, answer);
     }
 
-    fn told(&mut self, told: &Told, answer: &mut Answer) {
-        if !told.thought.is_empty() {
-            self.thought(&told.thought, answer);
+    fn push_segments(&mut self, segments: &Segments, answer: &mut Answer) {
+        if !segments.thought.is_empty() {
+            self.thought(&segments.thought, answer);
         }
-        if !told.said.is_empty() {
-            self.say(&told.said, answer);
+        if !segments.answer.is_empty() {
+            self.answer_text(&segments.answer, answer);
         }
     }
 
     fn held_back(&mut self, answer: &mut Answer) {
-        let told = self.think.rest();
-        self.told(&told, answer);
+        let segments = self.think.finish();
+        self.push_segments(&segments, answer);
     }
 
     fn message(&mut self, answer: &mut Answer) -> u32 {
@@ -311,14 +314,14 @@ impl Protocol for Chunks {
     fn plain_frame(&mut self, data: &str, answer: &mut Answer) -> bool {
         let Some(plain) = Plain::read(data).filter(|_| self.finish.is_none()) else { return false };
         answer.started(&plain.id, &plain.model);
-        for (name, said) in
+        for (name, known_members) in
             [("system_fingerprint", plain.system_fingerprint), ("service_tier", plain.service_tier)]
         {
-            self.said_of_all(name, said, answer);
+            self.message_member(name, known_members, answer);
         }
         let [choice] = &plain.choices;
         match choice.delta.content.as_deref().filter(|text| !text.is_empty()) {
-            Some(text) if self.think.is_off() => self.say(text, answer),
+            Some(text) if self.think.is_off() => self.answer_text(text, answer),
             Some(text) => self.content(text, &Value::Null, answer),
             None => {}
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::decode::SENT_AS;
 use crate::part::{Shown, put, show, text_of, without_text};
-use crate::{History, ModelRequest, ToolChoice, ToolSpec};
+use crate::{HistoryEntry, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     if let Some(verbatim) = &request.verbatim {
@@ -48,7 +48,8 @@ fn verbatim(request: &ModelRequest, body: &Map<String, Value>) -> Value {
 /// OpenAI's reasoning models refuse the old name, and most other servers know no other.
 fn max_tokens_member(model: &str) -> &'static str {
     let name = model.rsplit('/').next().unwrap_or(model);
-    let numbered = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let numbered =
+        name.strip_prefix('o').is_some_and(|suffix| suffix.starts_with(|c: char| c.is_ascii_digit()));
     match numbered || name.starts_with("gpt-5") {
         true => "max_completion_tokens",
         false => "max_tokens",
@@ -77,27 +78,27 @@ struct Messages {
 }
 
 impl Messages {
-    fn add(&mut self, entry: &History, provider: &str) {
+    fn add(&mut self, entry: &HistoryEntry, provider: &str) {
         match entry {
-            History::System { text } => self.push(json!({"role": "system", "content": text})),
-            History::User { parts } => self.push(json!({"role": "user", "content": content(parts)})),
-            History::Assistant { parts, .. } => {
+            HistoryEntry::System { text } => self.push(json!({"role": "system", "content": text})),
+            HistoryEntry::User { parts } => self.push(json!({"role": "user", "content": content(parts)})),
+            HistoryEntry::Assistant { parts, .. } => {
                 self.show_pictures();
-                self.said(&text_of(parts));
+                self.push_text(&text_of(parts));
             }
-            History::Reasoning { provider: maker, opaque, text, .. } => {
+            HistoryEntry::Reasoning { provider: maker, opaque, text, .. } => {
                 if maker == provider {
                     self.show_pictures();
                     self.thought(opaque, text.as_deref());
                 }
             }
-            History::ToolCall { call_id, name, arguments, .. } => {
+            HistoryEntry::ToolCall { call_id, name, arguments, .. } => {
                 self.show_pictures();
                 let function = json!({"name": name, "arguments": arguments});
                 self.called(json!({"id": call_id, "type": "function", "function": function}));
             }
-            History::Hosted { .. } | History::Given { .. } => {}
-            History::ToolResult { call_id, parts, .. } => {
+            HistoryEntry::Hosted { .. } | HistoryEntry::Given { .. } => {}
+            HistoryEntry::ToolResult { call_id, parts, .. } => {
                 self.close_answer();
                 let content = text_of(parts);
                 self.list.push(json!({"role": "tool", "tool_call_id": call_id, "content": content}));
@@ -106,7 +107,7 @@ impl Messages {
         }
     }
 
-    fn said(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }

@@ -40,8 +40,8 @@ pub(super) fn join(whole: &mut Value, news: &Value) {
         (Value::String(whole), Value::String(news)) => whole.push_str(news),
         (Value::Array(whole), Value::Array(news)) => {
             for value in news {
-                let place = value["index"].as_u64();
-                let same = |known: &&mut Value| place.is_some() && known["index"].as_u64() == place;
+                let index = value["index"].as_u64();
+                let same = |known: &&mut Value| index.is_some() && known["index"].as_u64() == index;
                 match whole.iter_mut().find(same) {
                     Some(known) => join(known, value),
                     None => whole.push(value.clone()),

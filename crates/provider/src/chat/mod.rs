@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName};
 use serde_json::Value;
 
 use crate::api::{Api, bearer};
-use crate::secret::Secret;
+use crate::secret::ProviderKey;
 use crate::stream::{Decoder, SseDecoder};
 use crate::{ModelError, ModelRequest};
 
@@ -30,7 +30,7 @@ impl Api for Chat {
         Ok("/chat/completions".to_owned())
     }
 
-    fn key_header(key: &Secret) -> (HeaderName, String) {
+    fn key_header(key: &ProviderKey) -> (HeaderName, String) {
         bearer(key)
     }
 

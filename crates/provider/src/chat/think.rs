@@ -14,9 +14,9 @@ pub(super) enum Think {
 
 /// What of a text was thought, and what was said.
 #[derive(Debug, PartialEq, Eq, Default)]
-pub(super) struct Told {
+pub(super) struct Segments {
     pub thought: String,
-    pub said: String,
+    pub answer: String,
 }
 
 impl Think {
@@ -25,9 +25,9 @@ impl Think {
         matches!(self, Think::Off)
     }
 
-    pub fn take(&mut self, text: &str) -> Told {
+    pub fn take(&mut self, text: &str) -> Segments {
         match self {
-            Think::Off => Told { said: text.to_owned(), ..Told::default() },
+            Think::Off => Segments { answer: text.to_owned(), ..Segments::default() },
             Think::Before(held) => {
                 held.push_str(text);
                 let begun = held.trim_start();
@@ -35,37 +35,37 @@ impl Think {
                     *self = Think::Inside(String::new());
                     return self.take(&inside);
                 }
-                if OPEN.starts_with(begun) { Told::default() } else { self.rest() }
+                if OPEN.starts_with(begun) { Segments::default() } else { self.finish() }
             }
             Think::Inside(held) => {
                 held.push_str(text);
-                if let Some((thought, rest)) = held.split_once(CLOSE) {
-                    let (thought, rest) = (thought.to_owned(), rest.to_owned());
+                if let Some((thought, remaining)) = held.split_once(CLOSE) {
+                    let (thought, remaining) = (thought.to_owned(), remaining.to_owned());
                     *self = Think::Behind;
-                    return Told { thought, ..self.take(&rest) };
+                    return Segments { thought, ..self.take(&remaining) };
                 }
                 let may_close = |at: &usize| CLOSE.starts_with(&held[*at..]);
                 let at = (0..=held.len()).filter(|at| held.is_char_boundary(*at)).find(may_close);
-                let kept = held.split_off(at.unwrap_or(held.len()));
-                Told { thought: std::mem::replace(held, kept), ..Told::default() }
+                let held_back = held.split_off(at.unwrap_or(held.len()));
+                Segments { thought: std::mem::replace(held, held_back), ..Segments::default() }
             }
             Think::Behind => match text.trim_start() {
-                "" => Told::default(),
-                said => {
-                    let said = said.to_owned();
+                "" => Segments::default(),
+                answer => {
+                    let answer = answer.to_owned();
                     *self = Think::Off;
-                    Told { said, ..Told::default() }
+                    Segments { answer, ..Segments::default() }
                 }
             },
         }
     }
 
     /// What was held back: nothing more comes that could make it a tag.
-    pub fn rest(&mut self) -> Told {
+    pub fn finish(&mut self) -> Segments {
         match std::mem::replace(self, Think::Off) {
-            Think::Before(said) => Told { said, ..Told::default() },
-            Think::Inside(thought) => Told { thought, ..Told::default() },
-            Think::Behind | Think::Off => Told::default(),
+            Think::Before(answer) => Segments { answer, ..Segments::default() },
+            Think::Inside(thought) => Segments { thought, ..Segments::default() },
+            Think::Behind | Think::Off => Segments::default(),
         }
     }
 }
@@ -74,20 +74,20 @@ impl Think {
 mod tests {
     use super::*;
 
-    fn read(pieces: &[&str]) -> Told {
-        let (mut think, mut all) = (Think::Before(String::new()), Told::default());
-        let mut add = |told: Told| {
-            all.thought.push_str(&told.thought);
-            all.said.push_str(&told.said);
+    fn read(pieces: &[&str]) -> Segments {
+        let (mut think, mut all) = (Think::Before(String::new()), Segments::default());
+        let mut add = |segments: Segments| {
+            all.thought.push_str(&segments.thought);
+            all.answer.push_str(&segments.answer);
         };
         pieces.iter().for_each(|piece| add(think.take(piece)));
-        add(think.rest());
+        add(think.finish());
         all
     }
 
     #[test]
     fn thoughts_are_found_however_the_text_is_split() {
-        for (text, thought, said) in [
+        for (text, thought, answer) in [
             ("<think>Hm. é</think>\n\nYes.", "Hm. é", "Yes."),
             ("\n<think>a < b </thin </think>Yes </think>.", "a < b </thin ", "Yes </think>."),
             ("<think></think>Yes.", "", "Yes."),
@@ -97,7 +97,7 @@ mod tests {
             (" \n<th", "", " \n<th"),
             ("", "", ""),
         ] {
-            let expected = Told { thought: thought.to_owned(), said: said.to_owned() };
+            let expected = Segments { thought: thought.to_owned(), answer: answer.to_owned() };
             assert_eq!(read(&[text]), expected, "{text}");
             for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
                 let (a, b) = text.split_at(at);

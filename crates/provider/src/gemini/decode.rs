@@ -99,7 +99,8 @@ impl Responses {
         self.is_text = false;
         let mut own: Map<String, Value> = last.map(|last| (SIGNATURE.to_owned(), last)).into_iter().collect();
         if !signatures.is_empty() {
-            let by_place = signatures.into_iter().map(|(place, signature)| (place.to_string(), signature));
+            let by_place =
+                signatures.into_iter().map(|(position, signature)| (position.to_string(), signature));
             own.insert(SIGNATURES.to_owned(), Value::Object(by_place.collect()));
         }
         let opaque = (!own.is_empty()).then(|| match kind {
@@ -176,11 +177,12 @@ impl Responses {
             "thoughtsTokenCount",
             "totalTokenCount",
         ];
-        let [prompt, by_tools, cached_input_tokens, said, reasoning_tokens, total_tokens] =
+        let [prompt, by_tools, cached_input_tokens, answer_tokens, reasoning_tokens, total_tokens] =
             answer.counts(usage, paths);
         // Thoughts are counted apart there, and as output here.
-        let output_tokens =
-            said.or(reasoning_tokens).map(|_| said.unwrap_or(0) + reasoning_tokens.unwrap_or(0));
+        let output_tokens = answer_tokens
+            .or(reasoning_tokens)
+            .map(|_| answer_tokens.unwrap_or(0) + reasoning_tokens.unwrap_or(0));
         let input_tokens = prompt.map(|prompt| prompt + by_tools.unwrap_or(0));
         self.usage = Usage {
             input_tokens,

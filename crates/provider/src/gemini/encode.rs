@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::decode::SIGNATURES;
 use crate::part::{Shown, arguments_object, data_url, own_opaque, put, show, text_of, without_text};
 use crate::turns::Turns;
-use crate::{History, ModelRequest, ToolChoice, ToolSpec};
+use crate::{HistoryEntry, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     let mut body = Map::new();
@@ -63,7 +63,7 @@ fn thinking(model: &str, effort: &str) -> Value {
 
 fn system(request: &ModelRequest) -> Option<String> {
     let later = request.history.iter().filter_map(|entry| match entry {
-        History::System { text } => Some(text.as_str()),
+        HistoryEntry::System { text } => Some(text.as_str()),
         _ => None,
     });
     let texts: Vec<&str> = request.instructions.as_deref().into_iter().chain(later).collect();
@@ -71,17 +71,17 @@ fn system(request: &ModelRequest) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn contents(history: &[History], provider: &str) -> Vec<Value> {
+fn contents(history: &[HistoryEntry], provider: &str) -> Vec<Value> {
     let mut turns = Turns::new("model");
     let mut calls: BTreeMap<&str, (&str, Option<Value>)> = BTreeMap::new();
     for entry in in_call_order(history) {
         match entry {
             // Its thoughts stay with the service; only the signatures of what followed go back.
-            History::System { .. } | History::Reasoning { .. } => {}
-            History::Hosted { .. } | History::Given { .. } => {}
-            History::User { parts } => parts.iter().filter_map(part).for_each(|part| turns.user(part)),
-            History::Assistant { parts, opaque } => said(parts, opaque, provider, &mut turns),
-            History::ToolCall { call_id, name, arguments, opaque } => {
+            HistoryEntry::System { .. } | HistoryEntry::Reasoning { .. } => {}
+            HistoryEntry::Hosted { .. } | HistoryEntry::Given { .. } => {}
+            HistoryEntry::User { parts } => parts.iter().filter_map(part).for_each(|part| turns.user(part)),
+            HistoryEntry::Assistant { parts, opaque } => encode_parts(parts, opaque, provider, &mut turns),
+            HistoryEntry::ToolCall { call_id, name, arguments, opaque } => {
                 let mut own = own_opaque(opaque, provider).unwrap_or_default();
                 let id = own.remove("id");
                 let mut call = json!({"name": name, "args": arguments_object(arguments)});
@@ -92,7 +92,7 @@ fn contents(history: &[History], provider: &str) -> Vec<Value> {
                 own.insert("functionCall".to_owned(), call);
                 turns.model(Value::Object(own));
             }
-            History::ToolResult { call_id, name, parts, is_error } => {
+            HistoryEntry::ToolResult { call_id, name, parts, is_error } => {
                 let (called, id) = calls.get(call_id.as_str()).cloned().unwrap_or((name, None));
                 turns.answer(function_response(called, id, parts, *is_error));
                 without_text(parts).filter_map(part).for_each(|part| turns.user(part));
@@ -104,32 +104,32 @@ fn contents(history: &[History], provider: &str) -> Vec<Value> {
 }
 
 /// Answers are told apart by their order, so they take that of their calls and not that of their arrival.
-fn in_call_order(history: &[History]) -> Vec<&History> {
-    let call = |(at, entry): (usize, &History)| match entry {
-        History::ToolCall { call_id, .. } => Some((call_id.clone(), at)),
+fn in_call_order(history: &[HistoryEntry]) -> Vec<&HistoryEntry> {
+    let call = |(at, entry): (usize, &HistoryEntry)| match entry {
+        HistoryEntry::ToolCall { call_id, .. } => Some((call_id.clone(), at)),
         _ => None,
     };
-    let places: BTreeMap<String, usize> = history.iter().enumerate().filter_map(call).collect();
-    let place = |entry: &&History| match entry {
-        History::ToolResult { call_id, .. } => places.get(call_id).copied(),
+    let positions: BTreeMap<String, usize> = history.iter().enumerate().filter_map(call).collect();
+    let position = |entry: &&HistoryEntry| match entry {
+        HistoryEntry::ToolResult { call_id, .. } => positions.get(call_id).copied(),
         _ => None,
     };
-    let is_answer = |entry: &History| matches!(entry, History::ToolResult { .. });
+    let is_answer = |entry: &HistoryEntry| matches!(entry, HistoryEntry::ToolResult { .. });
     let mut ordered = Vec::with_capacity(history.len());
     for run in history.chunk_by(|a, b| is_answer(a) && is_answer(b)) {
-        let mut run: Vec<&History> = run.iter().collect();
-        run.sort_by_key(place);
+        let mut run: Vec<&HistoryEntry> = run.iter().collect();
+        run.sort_by_key(position);
         ordered.extend(run);
     }
     ordered
 }
 
-fn said(parts: &[Part], opaque: &Option<RawJson>, provider: &str, turns: &mut Turns) {
+fn encode_parts(parts: &[Part], opaque: &Option<RawJson>, provider: &str, turns: &mut Turns) {
     let mut own = own_opaque(opaque, provider).unwrap_or_default();
     let earlier = own.remove(SIGNATURES).unwrap_or_default();
-    let signed = |(place, shown): (usize, &Part)| {
+    let signed = |(position, shown): (usize, &Part)| {
         let mut shown = part(shown)?;
-        if let Some(signature) = earlier.get(place.to_string()) {
+        if let Some(signature) = earlier.get(position.to_string()) {
             shown["thoughtSignature"] = signature.clone();
         }
         Some(shown)

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName};
 use serde_json::Value;
 
 use crate::api::Api;
-use crate::secret::Secret;
+use crate::secret::ProviderKey;
 use crate::stream::{Decoder, SseDecoder};
 use crate::{Category, ModelError, ModelRequest};
 
@@ -21,15 +21,15 @@ impl Api for Gemini {
     const DIALECT: &str = "gemini";
 
     fn path(request: &ModelRequest) -> Result<String, ModelError> {
-        Ok(format!("{}:streamGenerateContent?alt=sse", place(&request.model)?))
+        Ok(format!("{}:streamGenerateContent?alt=sse", model_path(&request.model)?))
     }
 
     fn count(request: &ModelRequest) -> Option<(String, Value)> {
-        let path = format!("{}:countTokens", place(&request.model).ok()?);
+        let path = format!("{}:countTokens", model_path(&request.model).ok()?);
         Some((path, Value::Object(request.verbatim.clone()?)))
     }
 
-    fn key_header(key: &Secret) -> (HeaderName, String) {
+    fn key_header(key: &ProviderKey) -> (HeaderName, String) {
         (HeaderName::from_static("x-goog-api-key"), key.expose().to_owned())
     }
 
@@ -45,7 +45,7 @@ impl Api for Gemini {
 }
 
 /// The model is part of the address, so it may hold nothing that could lead elsewhere.
-fn place(name: &str) -> Result<String, ModelError> {
+fn model_path(name: &str) -> Result<String, ModelError> {
     let model = name.strip_prefix("models/").unwrap_or(name);
     let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if model.is_empty() || !model.chars().all(is_safe) || model.contains("..") {

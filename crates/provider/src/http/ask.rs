@@ -30,13 +30,13 @@ impl<A: Api> HttpProvider<A> {
         let message = self.message(path, body, "application/json", request)?;
         let (parts, body) = self.service.send(message, self.limits().first_byte).await?.into_parts();
         let text = start_of(body, self.limits()).await;
-        let said: Option<Value> = serde_json::from_slice(&text).ok();
+        let body: Option<Value> = serde_json::from_slice(&text).ok();
         if parts.status.is_success() {
-            let said = said.filter(Value::is_object).and_then(|said| RawJson::of(&said).ok());
-            return said
+            let body = body.filter(Value::is_object).and_then(|body| RawJson::of(&body).ok());
+            return body
                 .ok_or_else(|| protocol_error("the service answered with something that is no object"));
         }
-        let error = failure(Some(parts.status.as_u16()), &said.unwrap_or_default());
+        let error = failure(Some(parts.status.as_u16()), &body.unwrap_or_default());
         let wait = retry_after(&parts.headers, SystemTime::now());
         Err(ModelError { retry_after: wait.or(error.retry_after), ..error })
     }

@@ -53,13 +53,15 @@ fn rate_limit(headers: &HeaderMap, kind: &str, names: &[String; 3], now: SystemT
 /// `1s`, `6m0s`, `20ms`, `1h2m3.5s`.
 fn span(text: &str) -> Option<Duration> {
     let mut total = 0.0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        let unit = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |end| digits + end);
+    let mut remaining = text;
+    while !remaining.is_empty() {
+        let digits = remaining.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = remaining[..digits].parse().ok()?;
+        let unit = remaining[digits..]
+            .find(|c: char| c.is_ascii_digit())
+            .map_or(remaining.len(), |end| digits + end);
         total += number
-            * match &rest[digits..unit] {
+            * match &remaining[digits..unit] {
                 "ms" => 0.001,
                 "s" => 1.0,
                 "m" => 60.0,
@@ -67,7 +69,7 @@ fn span(text: &str) -> Option<Duration> {
                 "d" => 86_400.0,
                 _ => return None,
             };
-        rest = &rest[unit..];
+        remaining = &remaining[unit..];
     }
     Duration::try_from_secs_f64(total).ok().filter(|_| !text.is_empty())
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::Api;
 use crate::fnv::fnv;
 use crate::price::Price;
-use crate::secret::{Secret, Secrets};
+use crate::secret::{ProviderKey, Secrets};
 use crate::{Category, Counting, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::{Call, Watch};
 use service::Service;
@@ -36,7 +36,7 @@ use service::Service;
 pub(crate) struct Settings {
     pub name: String,
     pub base_url: Option<String>,
-    pub key: Option<Secret>,
+    pub key: Option<ProviderKey>,
     pub headers: BTreeMap<String, String>,
     /// Names of headers whose values nobody may read.
     pub secret_headers: Vec<String>,
@@ -74,7 +74,7 @@ impl Default for Limits {
 pub(crate) struct HttpProvider<A> {
     name: String,
     service: Arc<Service>,
-    key: Option<Secret>,
+    key: Option<ProviderKey>,
     secrets: Secrets,
     headers: HeaderMap,
     prices: BTreeMap<String, Price>,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::chat::Chat;
-use crate::{History, StopReason};
+use crate::{HistoryEntry, StopReason};
 
 const KEY: &str = "sk-canary-4711";
 const OPEN: &str =
@@ -29,7 +29,7 @@ fn provider(port: u16, change: impl FnOnce(&mut Limits)) -> HttpProvider<Chat> {
         threads: false,
         name: "local".to_owned(),
         base_url: Some(format!("http://127.0.0.1:{port}/v1")),
-        key: Some(Secret::new(KEY).unwrap()),
+        key: Some(ProviderKey::new(KEY).unwrap()),
         headers: BTreeMap::new(),
         secret_headers: Vec::new(),
         prices: BTreeMap::new(),
@@ -40,7 +40,7 @@ fn provider(port: u16, change: impl FnOnce(&mut Limits)) -> HttpProvider<Chat> {
 }
 
 fn request() -> ModelRequest {
-    let user = History::User { parts: vec![riverrun_event::Part::plain("hi")] };
+    let user = HistoryEntry::User { parts: vec![riverrun_event::Part::plain("hi")] };
     ModelRequest { model: "m".to_owned(), history: vec![user], ..ModelRequest::default() }
 }
 
@@ -62,7 +62,7 @@ async fn accept(listener: &TcpListener) -> (TcpStream, String) {
             .to_lowercase()
             .split("content-length: ")
             .nth(1)
-            .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
+            .and_then(|remaining| remaining.split("\r\n").next()?.parse::<usize>().ok());
         if let (Some(at), Some(length)) = (head.find("\r\n\r\n"), length)
             && text.len() >= at + 4 + length
         {
@@ -133,7 +133,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_told_without_the_key() {
+async fn a_refused_key_is_reported_without_the_key() {
     let body = format!(
         r#"{{"error":{{"message":"Incorrect API key provided: {KEY}.","type":"invalid_request_error","code":"invalid_api_key"}}}}"#
     );
@@ -146,7 +146,7 @@ async fn a_refused_key_is_told_without_the_key() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_says_how_long_to_wait() {
+async fn a_rate_limit_has_its_retry_delay() {
     let headers = "Retry-After: 7\r\nx-ratelimit-limit-requests: 60\r\nx-ratelimit-remaining-requests: 0\r\n";
     let body = r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
     let events = answer_to(json_answer("429 Too Many Requests", headers, body)).await;
@@ -160,7 +160,7 @@ async fn a_rate_limit_says_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn statuses_without_a_readable_body_are_told_apart() {
+async fn statuses_without_a_readable_body_are_classified() {
     for (status, category) in [
         ("500 Internal Server Error", Category::Server),
         ("503 Service Unavailable", Category::Overloaded),
@@ -185,7 +185,7 @@ async fn a_redirect_is_an_error_and_the_key_goes_nowhere() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_a_stream_is_told() {
+async fn a_page_instead_of_a_stream_is_an_error() {
     let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p>x".to_owned();
     assert_eq!(failure(&answer_to(page).await).fault, Some("provider_bad_content_type"));
     let error =
@@ -330,7 +330,7 @@ fn https(port: u16, ca_file: Option<PathBuf>) -> Result<HttpProvider<Chat>, Stri
         threads: false,
         name: "local".to_owned(),
         base_url: Some(format!("https://localhost:{port}/v1")),
-        key: Some(Secret::new(KEY).unwrap()),
+        key: Some(ProviderKey::new(KEY).unwrap()),
         headers: BTreeMap::new(),
         secret_headers: Vec::new(),
         prices: BTreeMap::new(),
@@ -340,7 +340,7 @@ fn https(port: u16, ca_file: Option<PathBuf>) -> Result<HttpProvider<Chat>, Stri
 }
 
 #[tokio::test]
-async fn a_certificate_is_trusted_only_if_the_configuration_says_so() {
+async fn a_certificate_is_trusted_only_by_configuration() {
     let body = [TEXT, STOP, "[DONE]"].map(frame).concat();
     let (port, certificate) = serve_tls(format!("{OPEN}{body}0\r\n\r\n")).await;
     let events = call_all(&https(port, Some(certificate)).unwrap(), request()).await;

@@ -59,7 +59,7 @@ impl Responses {
     }
 
     fn item_added(&mut self, frame: &Json, answer: &mut Answer) {
-        let Some(place) = frame.number("output_index") else {
+        let Some(output_index) = frame.number("output_index") else {
             return answer.fail(protocol_error("an item was added without an output_index"));
         };
         let item = &frame.value["item"];
@@ -68,24 +68,25 @@ impl Responses {
             "message" => ItemKind::Message,
             "reasoning" => ItemKind::Reasoning,
             "function_call" => {
-                let own = || format!("call_{}_{place}", self.seed);
+                let own = || format!("call_{}_{output_index}", self.seed);
                 let call_id = Some(text("call_id")).filter(|id| !id.is_empty()).unwrap_or_else(own);
                 ItemKind::ToolCall { call_id, name: text("name") }
             }
             kind => ItemKind::Hosted { kind: kind.to_owned(), begun: RawJson::of(item).unwrap_or_default() },
         };
-        if self.items.contains_key(&place) {
-            return answer.fail(protocol_error(format!("two items were added at output_index {place}")));
+        if self.items.contains_key(&output_index) {
+            return answer
+                .fail(protocol_error(format!("two items were added at output_index {output_index}")));
         }
         if matches!(&kind, ItemKind::ToolCall { name, .. } if name.is_empty()) {
             return answer.fail(protocol_error("a function call came without its name"));
         }
-        self.items.insert(place, answer.open(kind));
+        self.items.insert(output_index, answer.open(kind));
     }
 
     /// Our index of the item that a frame speaks of; a frame of an item that was never added ends the answer.
     fn index(&self, frame: &Json, answer: &mut Answer) -> Option<u32> {
-        match frame.number("output_index").and_then(|place| self.items.get(&place)) {
+        match frame.number("output_index").and_then(|output_index| self.items.get(&output_index)) {
             Some(index) => Some(*index),
             None => {
                 let name = frame.text("type");
@@ -142,8 +143,8 @@ impl Responses {
     /// What the messages that are still open cite may stand only in the whole response.
     fn whole_output(&mut self, response: &Value, answer: &mut Answer) {
         let output = response["output"].as_array().into_iter().flatten();
-        for (place, item) in (0..).zip(output).filter(|(_, item)| item["type"] == "message") {
-            let Some(index) = self.items.get(&place).copied() else { continue };
+        for (output_index, item) in (0..).zip(output).filter(|(_, item)| item["type"] == "message") {
+            let Some(index) = self.items.get(&output_index).copied() else { continue };
             if matches!(answer.kind_of(index), Some(ItemKind::Message)) && !answer.is_done(index) {
                 self.whole_parts(index, item, answer);
             }
@@ -162,9 +163,10 @@ impl Responses {
 
     /// Members that must go back with the item, and to nobody else.
     fn own(&self, item: &Value, names: &[&str]) -> Option<Value> {
-        let kept = names.iter().filter(|name| !item[**name].is_null());
-        let kept: Map<String, Value> = kept.map(|name| ((*name).to_owned(), item[*name].clone())).collect();
-        (!kept.is_empty()).then(|| json!({ self.provider.clone(): kept }))
+        let present = names.iter().filter(|name| !item[**name].is_null());
+        let present: Map<String, Value> =
+            present.map(|name| ((*name).to_owned(), item[*name].clone())).collect();
+        (!present.is_empty()).then(|| json!({ self.provider.clone(): present }))
     }
 
     fn delta(&mut self, frame: &Json, answer: &mut Answer, to: fn(&mut Answer, u32, &Json, &str)) {
@@ -213,7 +215,7 @@ impl Protocol for Responses {
         if !matches!(name, "response.completed" | "response.incomplete" | "keepalive") {
             self.write_done(answer);
         }
-        let before = answer.said();
+        let before = answer.event_count();
         self.read(frame, answer);
         if is_event && !is_end && !frame.has_lone_surrogates {
             answer.originated(before, value);

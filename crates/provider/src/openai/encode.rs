@@ -4,7 +4,7 @@ use riverrun_event::Part;
 use serde_json::{Map, Value, json};
 
 use crate::part::{Shown, is_refusal, own_opaque, put, show, text_of};
-use crate::{History, ModelRequest, ToolChoice, ToolSpec};
+use crate::{HistoryEntry, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     if let Some(verbatim) = &request.verbatim {
@@ -45,13 +45,13 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
 fn verbatim(request: &ModelRequest, body: &Map<String, Value>, provider: &str) -> Value {
     let mut body = body.clone();
     if !request.history.is_empty() {
-        let mut said = input(&request.history, provider);
+        let mut input_items = input(&request.history, provider);
         match body.remove("input") {
-            Some(Value::Array(items)) => said.extend(items),
-            Some(Value::String(text)) => said.push(json!({"role": "user", "content": text})),
+            Some(Value::Array(items)) => input_items.extend(items),
+            Some(Value::String(text)) => input_items.push(json!({"role": "user", "content": text})),
             Some(_) | None => {}
         }
-        body.insert("input".to_owned(), Value::Array(said));
+        body.insert("input".to_owned(), Value::Array(input_items));
     }
     body.insert("model".to_owned(), json!(request.model));
     body.insert("stream".to_owned(), json!(true));
@@ -76,48 +76,48 @@ fn include(asked: &Map<String, Value>) -> Value {
     Value::Array(wanted)
 }
 
-fn input(history: &[History], provider: &str) -> Vec<Value> {
+fn input(history: &[HistoryEntry], provider: &str) -> Vec<Value> {
     let items: Vec<Value> = history.iter().filter_map(|entry| item(entry, provider)).collect();
-    let mut kept: Vec<Value> = Vec::with_capacity(items.len());
+    let mut sent: Vec<Value> = Vec::with_capacity(items.len());
     // Reasoning stands only before what it led to; what a cancelled step thought led to nothing.
     for item in items.into_iter().rev() {
-        let led_to = kept.last().is_some_and(|next| {
+        let led_to = sent.last().is_some_and(|next| {
             let is_result = next["type"].as_str().is_some_and(|kind| kind.ends_with("_output"));
             next["role"] == "assistant" || next["role"].is_null() && !is_result
         });
         if item["type"] != "reasoning" || led_to {
-            kept.push(item);
+            sent.push(item);
         }
     }
-    kept.reverse();
-    kept
+    sent.reverse();
+    sent
 }
 
-fn item(entry: &History, provider: &str) -> Option<Value> {
+fn item(entry: &HistoryEntry, provider: &str) -> Option<Value> {
     match entry {
-        History::System { text } => Some(json!({"role": "developer", "content": text})),
-        History::User { parts } => {
+        HistoryEntry::System { text } => Some(json!({"role": "developer", "content": text})),
+        HistoryEntry::User { parts } => {
             let content: Vec<Value> = parts.iter().filter_map(input_part).collect();
             (!content.is_empty()).then(|| json!({"role": "user", "content": content}))
         }
-        History::Assistant { parts, opaque } => {
-            let content = said(parts);
-            let is_said = !content.is_empty();
+        HistoryEntry::Assistant { parts, opaque } => {
+            let content = text_parts(parts);
+            let has_content = !content.is_empty();
             let mut message = json!({"role": "assistant", "content": content});
             if let (Some(members), Some(own)) = (message.as_object_mut(), own_opaque(opaque, provider)) {
                 members.extend(own);
             }
-            is_said.then_some(message)
+            has_content.then_some(message)
         }
-        History::Reasoning { provider: maker, opaque, .. } if maker == provider => {
+        HistoryEntry::Reasoning { provider: maker, opaque, .. } if maker == provider => {
             // Nothing is stored there, so only an item that carries its own content can be given back.
             let item: Value = opaque.as_ref()?.to().ok()?;
             item["encrypted_content"].is_string().then_some(item)
         }
-        History::Hosted { provider: maker, object } if maker == provider => object.to().ok(),
-        History::Given { object } => object.to().ok(),
-        History::Reasoning { .. } | History::Hosted { .. } => None,
-        History::ToolCall { call_id, name, arguments, opaque } => {
+        HistoryEntry::Hosted { provider: maker, object } if maker == provider => object.to().ok(),
+        HistoryEntry::Given { object } => object.to().ok(),
+        HistoryEntry::Reasoning { .. } | HistoryEntry::Hosted { .. } => None,
+        HistoryEntry::ToolCall { call_id, name, arguments, opaque } => {
             let mut call =
                 json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments});
             if let (Some(members), Some(own)) = (call.as_object_mut(), own_opaque(opaque, provider)) {
@@ -125,14 +125,14 @@ fn item(entry: &History, provider: &str) -> Option<Value> {
             }
             Some(call)
         }
-        History::ToolResult { call_id, parts, .. } => {
+        HistoryEntry::ToolResult { call_id, parts, .. } => {
             Some(json!({"type": "function_call_output", "call_id": call_id, "output": output(parts)}))
         }
     }
 }
 
 /// What the model said: its text as one, and by what it refused.
-fn said(parts: &[Part]) -> Vec<Value> {
+fn text_parts(parts: &[Part]) -> Vec<Value> {
     let (refused, spoken): (Vec<Part>, Vec<Part>) = parts.iter().cloned().partition(is_refusal);
     let text = text_of(&spoken);
     let spoken = (!text.is_empty()).then(|| json!({"type": "output_text", "text": text}));

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::attempt::name_of;
 use super::parameter::{Amount, Values};
-use crate::{History, ModelRequest};
+use crate::{HistoryEntry, ModelRequest};
 
 /// Every member that is there must hold. "This turn" is what follows the last input of the user.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -57,10 +57,10 @@ pub struct Answered {
 impl Situation {
     pub fn of(request: &ModelRequest, attempt: u64) -> Self {
         let history = &request.history;
-        let is_input = |entry: &History| matches!(entry, History::User { .. });
+        let is_input = |entry: &HistoryEntry| matches!(entry, HistoryEntry::User { .. });
         let start = history.iter().rposition(is_input).map_or(0, |at| at + 1);
         let input = match start.checked_sub(1).map(|at| &history[at]) {
-            Some(History::User { parts }) => text_of(parts),
+            Some(HistoryEntry::User { parts }) => text_of(parts),
             _ => String::new(),
         };
         let mut situation = Self { name: name_of(request), attempt, input, step: 1, ..Self::default() };
@@ -70,24 +70,24 @@ impl Situation {
         situation
     }
 
-    fn read_turn(&mut self, turn: &[History]) {
+    fn read_turn(&mut self, turn: &[HistoryEntry]) {
         let mut by_model = false;
         for entry in turn {
-            let is_answer = matches!(entry, History::ToolResult { .. });
+            let is_answer = matches!(entry, HistoryEntry::ToolResult { .. });
             self.step += u64::from(by_model && is_answer);
             by_model = !is_answer;
             match entry {
-                History::ToolCall { name, .. } => self.called.push(name.clone()),
-                History::ToolResult { call_id, name, parts, is_error } => self.results.push(Answered {
+                HistoryEntry::ToolCall { name, .. } => self.called.push(name.clone()),
+                HistoryEntry::ToolResult { call_id, name, parts, is_error } => self.results.push(Answered {
                     tool: tool_of(turn, call_id).unwrap_or(name).to_owned(),
                     call_id: call_id.clone(),
                     text: text_of(parts),
                     references: parts.iter().filter_map(riverrun_event::Block::ref_id).collect(),
                     is_error: *is_error,
                 }),
-                History::System { .. } | History::User { .. } => {}
-                History::Assistant { .. } | History::Reasoning { .. } => {}
-                History::Hosted { .. } | History::Given { .. } => {}
+                HistoryEntry::System { .. } | HistoryEntry::User { .. } => {}
+                HistoryEntry::Assistant { .. } | HistoryEntry::Reasoning { .. } => {}
+                HistoryEntry::Hosted { .. } | HistoryEntry::Given { .. } => {}
             }
         }
     }
@@ -112,18 +112,18 @@ impl When {
     }
 }
 
-fn call_id(entry: &History) -> Option<&str> {
+fn call_id(entry: &HistoryEntry) -> Option<&str> {
     match entry {
-        History::ToolCall { call_id, .. } | History::ToolResult { call_id, .. } => Some(call_id),
-        History::System { .. } | History::User { .. } => None,
-        History::Assistant { .. } | History::Reasoning { .. } => None,
-        History::Hosted { .. } | History::Given { .. } => None,
+        HistoryEntry::ToolCall { call_id, .. } | HistoryEntry::ToolResult { call_id, .. } => Some(call_id),
+        HistoryEntry::System { .. } | HistoryEntry::User { .. } => None,
+        HistoryEntry::Assistant { .. } | HistoryEntry::Reasoning { .. } => None,
+        HistoryEntry::Hosted { .. } | HistoryEntry::Given { .. } => None,
     }
 }
 
-fn tool_of<'a>(turn: &'a [History], wanted: &str) -> Option<&'a str> {
+fn tool_of<'a>(turn: &'a [HistoryEntry], wanted: &str) -> Option<&'a str> {
     turn.iter().find_map(|entry| match entry {
-        History::ToolCall { call_id, name, .. } if call_id == wanted => Some(name.as_str()),
+        HistoryEntry::ToolCall { call_id, name, .. } if call_id == wanted => Some(name.as_str()),
         _ => None,
     })
 }

@@ -31,12 +31,12 @@ pub fn fill(piece: &str, situation: &Situation, into: Into) -> String {
         situation.results.iter().flat_map(|result| result.references.iter().copied()).collect();
     // Parts of one result share its number.
     references.dedup();
-    for place in 1..=9_usize {
-        let cited = references.get(place - 1).or(references.last());
+    for number in 1..=9_usize {
+        let cited = references.get(number - 1).or(references.last());
         // Results without numbers are those of somebody who counts them from 1; no result, no citation.
-        let cited = cited.copied().or((!situation.results.is_empty()).then_some(place as u64));
+        let cited = cited.copied().or((!situation.results.is_empty()).then_some(number as u64));
         let mark = cited.map(|number| format!("[^{number}]")).unwrap_or_default();
-        text = replace(&text, &format!("{{cite:{place}}}"), &mark, into);
+        text = replace(&text, &format!("{{cite:{number}}}"), &mark, into);
     }
     text
 }

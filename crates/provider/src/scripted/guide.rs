@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use riverrun_event::Part;
 
 use super::*;
-use crate::{History, ToolSpec};
+use crate::{HistoryEntry, ToolSpec};
 
 const GUIDE: &str = include_str!("../../../../docs/reference/scripts.md");
 
@@ -14,7 +14,7 @@ fn examples() -> Vec<(String, &'static str)> {
     for form in ["toml", "json"] {
         let fence = format!("\n```{form} scenario\n");
         let text = GUIDE.split(&fence).skip(1).map(|block| block.split("\n```").next().unwrap());
-        found.extend(text.enumerate().map(|(place, text)| (format!("example-{place}.{form}"), text)));
+        found.extend(text.enumerate().map(|(number, text)| (format!("example-{number}.{form}"), text)));
     }
     found
 }
@@ -32,7 +32,7 @@ async fn every_example_on_the_page_can_be_read_and_answers() {
     assert!(examples.len() >= 5, "{examples:?}");
     for (file, text) in &examples {
         let scenario = Scenario::parse(file, text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let user = History::User { parts: vec![Part::plain("Tell me about the weather")] };
+        let user = HistoryEntry::User { parts: vec![Part::plain("Tell me about the weather")] };
         let search = ToolSpec {
             name: "search".to_owned(),
             description: String::new(),

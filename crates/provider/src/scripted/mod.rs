@@ -90,7 +90,7 @@ impl Scripted {
         let scenario = self.scenarios.get(name).ok_or_else(|| self.unknown(name))?;
         let values = parameter::resolve(name, &scenario.parameters, query).map_err(refused)?;
         let situation = Situation::of(request, self.attempts.next(request));
-        let fits = |step: &&scenario::Step| step.when.fits(&situation, &values);
+        let fits = |step: &&scenario::ScriptedStep| step.when.fits(&situation, &values);
         let Some(step) = scenario.step.iter().find(fits) else {
             return Err(refused(format!(
                 "scenario `{name}` has no step for this history; add one without `when`"
@@ -147,7 +147,7 @@ impl Speech {
                 return Some(self.beats.stop(cancelled()));
             }
             match self.beats.next()? {
-                Beat::Say(event) => return Some(self.pace.stamp(event)),
+                Beat::Emit(event) => return Some(self.pace.stamp(event)),
                 Beat::Wait(time) => {
                     self.pace.due += time;
                     tokio::select! {

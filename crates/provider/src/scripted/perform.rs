@@ -8,20 +8,20 @@ use riverrun_event::{RawJson, Usage};
 use super::condition::Situation;
 use super::fill::{Into, fill, fill_round};
 use super::parameter::{Values, word};
-use super::scenario::{Call, Fail, Pieces, Play, Step};
+use super::scenario::{Fail, Pieces, Play, ScriptedCall, ScriptedStep};
 use crate::{Category, ItemKind, ModelError, ModelEvent, RateLimit, StopReason};
 
 /// What comes next.
 #[derive(Debug)]
 pub enum Beat {
-    Say(ModelEvent),
+    Emit(ModelEvent),
     Wait(Duration),
     Hang,
 }
 
 /// Beats are made while they are played, so that a long answer costs no memory.
 pub struct Performance {
-    rest: vec::IntoIter<Segment>,
+    segments: vec::IntoIter<Segment>,
     rounds: Option<Rounds>,
     over: bool,
 }
@@ -45,10 +45,15 @@ struct Rounds {
 }
 
 impl Performance {
-    pub fn new(step: &Step, situation: &Situation, values: &Values, model: &str) -> Result<Self, String> {
+    pub fn new(
+        step: &ScriptedStep,
+        situation: &Situation,
+        values: &Values,
+        model: &str,
+    ) -> Result<Self, String> {
         let mut layout =
             Layout { segments: Vec::new(), open: None, next_index: 0, calls: 0, situation, values };
-        layout.say(ModelEvent::Started { response_id: None, model: Some(model.to_owned()) });
+        layout.emit(ModelEvent::Started { response_id: None, model: Some(model.to_owned()) });
         for play in &step.play {
             if layout.play(play)? {
                 return Ok(layout.done());
@@ -60,7 +65,7 @@ impl Performance {
             None if layout.calls > 0 => StopReason::ToolUse,
             None => StopReason::End,
         };
-        layout.say(ModelEvent::Completed { stop, usage: usage(step, values), members: None });
+        layout.emit(ModelEvent::Completed { stop, usage: usage(step, values), members: None });
         Ok(layout.done())
     }
 
@@ -79,11 +84,11 @@ impl Performance {
             if let Some(beat) = self.rounds.as_mut().and_then(Rounds::next) {
                 return Some(beat);
             }
-            match self.rest.next()? {
+            match self.segments.next()? {
                 Segment::One(beat) => {
                     self.over = matches!(
                         *beat,
-                        Beat::Say(ModelEvent::Completed { .. }) | Beat::Say(ModelEvent::Failed(_))
+                        Beat::Emit(ModelEvent::Completed { .. }) | Beat::Emit(ModelEvent::Failed(_))
                     );
                     return Some(*beat);
                 }
@@ -106,7 +111,7 @@ impl Rounds {
         let text = fill_round(piece, self.at / count + 1);
         self.at += 1;
         self.waits = true;
-        Some(Beat::Say((self.event)(self.index, self.part, text)))
+        Some(Beat::Emit((self.event)(self.index, self.part, text)))
     }
 }
 
@@ -133,14 +138,14 @@ impl Layout<'_> {
             Play::Call(call) => self.call(call),
             Play::WaitMs(time) => self.one(Beat::Wait(Duration::from_millis(time.of(self.values)))),
             Play::State(state) => {
-                self.say(ModelEvent::State(RawJson::of(state).map_err(|error| error.to_string())?));
+                self.emit(ModelEvent::State(RawJson::of(state).map_err(|error| error.to_string())?));
             }
             Play::Vendor { name, data } => {
                 let data = RawJson::of(data).map_err(|error| error.to_string())?;
-                self.say(ModelEvent::Vendor { name: name.clone(), data });
+                self.emit(ModelEvent::Vendor { name: name.clone(), data });
             }
             Play::RateLimit { kind, limit, remaining, resets_in_ms } => {
-                self.say(ModelEvent::RateLimited(RateLimit {
+                self.emit(ModelEvent::RateLimited(RateLimit {
                     kind: kind.clone(),
                     limit: *limit,
                     remaining: *remaining,
@@ -149,12 +154,12 @@ impl Layout<'_> {
             }
             Play::Fail(fail) => {
                 let error = failure(fail, self.values)?;
-                self.say(ModelEvent::Failed(error));
+                self.emit(ModelEvent::Failed(error));
                 return Ok(true);
             }
             Play::Cut(true) => {
                 let message = "the stream ended without its terminal event";
-                self.say(ModelEvent::Failed(ModelError::new(Category::Truncated, message)));
+                self.emit(ModelEvent::Failed(ModelError::new(Category::Truncated, message)));
                 return Ok(true);
             }
             Play::Hang(true) => self.one(Beat::Hang),
@@ -169,12 +174,12 @@ impl Layout<'_> {
             Some(_) | None => self.open(kind),
         };
         let filled = pieces.pieces.iter().map(|piece| fill(piece, self.situation, Into::Text));
-        let said = match pieces.by_word {
+        let parts = match pieces.by_word {
             true => filled.flat_map(|text| by_word(&text)).collect(),
             false => filled.collect(),
         };
         self.segments.push(Segment::Deltas(Rounds {
-            pieces: said,
+            pieces: parts,
             times: pieces.times.as_ref().map_or(1, |times| times.of(self.values)),
             pace: Duration::from_millis(pieces.pace_ms.of(self.values)),
             event,
@@ -185,7 +190,7 @@ impl Layout<'_> {
         }));
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &ScriptedCall) {
         let call_id = self.call_id(call);
         let index = self.open(ItemKind::ToolCall { call_id, name: call.name.clone() });
         let fill_in = |piece: &String| fill(piece, self.situation, Into::Arguments);
@@ -207,7 +212,7 @@ impl Layout<'_> {
     }
 
     /// Never the same twice in a conversation, nor in an agent and its sub-agent.
-    fn call_id(&self, call: &Call) -> String {
+    fn call_id(&self, call: &ScriptedCall) -> String {
         let taken = |id: &String| self.situation.call_ids.contains(id);
         if let Some(id) = call.id.as_ref().filter(|id| !taken(id)) {
             return id.clone();
@@ -220,19 +225,19 @@ impl Layout<'_> {
         self.close();
         let index = self.next_index;
         self.next_index += 1;
-        self.say(ModelEvent::ItemStarted { index, kind: kind.clone() });
+        self.emit(ModelEvent::ItemStarted { index, kind: kind.clone() });
         self.open = Some((index, kind));
         index
     }
 
     fn close(&mut self) {
         if let Some((index, _)) = self.open.take() {
-            self.say(ModelEvent::ItemDone { index, opaque: None });
+            self.emit(ModelEvent::ItemDone { index, opaque: None });
         }
     }
 
-    fn say(&mut self, event: ModelEvent) {
-        self.one(Beat::Say(event));
+    fn emit(&mut self, event: ModelEvent) {
+        self.one(Beat::Emit(event));
     }
 
     fn one(&mut self, beat: Beat) {
@@ -240,7 +245,7 @@ impl Layout<'_> {
     }
 
     fn done(self) -> Performance {
-        Performance { rest: self.segments.into_iter(), rounds: None, over: false }
+        Performance { segments: self.segments.into_iter(), rounds: None, over: false }
     }
 }
 
@@ -279,7 +284,7 @@ fn stop_of(word: &str) -> StopReason {
     }
 }
 
-fn usage(step: &Step, values: &Values) -> Usage {
+fn usage(step: &ScriptedStep, values: &Values) -> Usage {
     let tokens = &step.usage;
     let of = |amount: &Option<super::parameter::Amount>| amount.as_ref().map(|amount| amount.of(values));
     let (input, output) = (of(&tokens.input), of(&tokens.output));

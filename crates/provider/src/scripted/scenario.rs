@@ -18,12 +18,12 @@ pub struct Scenario {
     /// The parameters of the model name, with their defaults.
     #[serde(default)]
     pub(super) parameters: Values,
-    pub(super) step: Vec<Step>,
+    pub(super) step: Vec<ScriptedStep>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct ScriptedStep {
     #[serde(default)]
     pub when: When,
     pub play: Vec<Play>,
@@ -39,7 +39,7 @@ pub struct Step {
 pub enum Play {
     Reasoning(Pieces),
     Text(Pieces),
-    Call(Call),
+    Call(ScriptedCall),
     WaitMs(Amount),
     /// What the agent shares with its readers from now on.
     State(Json),
@@ -79,7 +79,7 @@ pub struct Pieces {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct ScriptedCall {
     pub name: String,
     /// Made of the request if it is absent or already in the history.
     pub id: Option<String>,
@@ -168,7 +168,7 @@ impl Scenario {
     }
 }
 
-impl Step {
+impl ScriptedStep {
     fn check(&self, values: &Values) -> Result<(), (String, String)> {
         let amounts = [&self.usage.input, &self.usage.cached, &self.usage.output, &self.usage.reasoning];
         for amount in amounts.into_iter().chain([&self.when.attempt_at_most]).flatten() {

@@ -5,25 +5,25 @@ use riverrun_event::Part;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{History, ItemKind, StopReason, ToolSpec};
+use crate::{HistoryEntry, ItemKind, StopReason, ToolSpec};
 
 const WEATHER: &str = "The weather in Paris is sunny and 15°C.";
 
 fn ask(model: &str) -> ModelRequest {
-    let user = History::User { parts: vec![Part::plain("hello there")] };
+    let user = HistoryEntry::User { parts: vec![Part::plain("hello there")] };
     ModelRequest { model: model.to_owned(), history: vec![user], ..ModelRequest::default() }
 }
 
 fn answered(mut request: ModelRequest, tool: &str, is_error: bool) -> ModelRequest {
     let call_id = format!("done_{tool}");
-    request.history.push(History::ToolCall {
+    request.history.push(HistoryEntry::ToolCall {
         call_id: call_id.clone(),
         name: tool.to_owned(),
         arguments: "{}".to_owned(),
         opaque: None,
     });
     let parts = vec![Part::plain("15C")];
-    request.history.push(History::ToolResult { call_id, name: String::new(), parts, is_error });
+    request.history.push(HistoryEntry::ToolResult { call_id, name: String::new(), parts, is_error });
     request
 }
 
@@ -90,7 +90,7 @@ async fn tool_calls_until_there_is_a_result() {
     assert_eq!(text(&play_all(answered(ask("tool"), "get_weather", false)).await), WEATHER);
 
     let mut next_turn = answered(ask("tool"), "get_weather", false);
-    next_turn.history.push(History::User { parts: vec![Part::plain("again")] });
+    next_turn.history.push(HistoryEntry::User { parts: vec![Part::plain("again")] });
     assert_eq!(calls(&play_all(next_turn).await).len(), 1);
 }
 
@@ -205,7 +205,7 @@ async fn cancelling_ends_with_one_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_scenario_is_told_with_those_that_there_are() {
+async fn an_unknown_scenario_is_reported_with_the_known_ones() {
     let events = play_all(ask("txet")).await;
     assert_eq!(failure(&events).category, Category::ModelNotFound);
     assert!(failure(&events).message.starts_with("there is no scenario `txet`; there are: approval, echo, "));
@@ -233,7 +233,7 @@ async fn a_scenario_from_a_file_can_leave_arguments_unfinished_and_hang() {
 }
 
 #[test]
-fn a_wrong_scenario_is_told_with_its_line() {
+fn a_wrong_scenario_is_reported_with_its_line() {
     let check = |file: &str, text: &str, expected: &str| {
         let error = Scenario::parse(file, text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");

@@ -63,13 +63,13 @@ impl Answer {
     pub fn started(&mut self, response_id: &str, model: &str) {
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         if !std::mem::replace(&mut self.started, true) {
-            self.say(ModelEvent::Started { response_id: named(response_id), model: named(model) });
+            self.push(ModelEvent::Started { response_id: named(response_id), model: named(model) });
         }
     }
 
     pub fn open(&mut self, kind: ItemKind) -> u32 {
         let index = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
-        self.say(ModelEvent::ItemStarted { index, kind: kind.clone() });
+        self.push(ModelEvent::ItemStarted { index, kind: kind.clone() });
         let joiner = Joiner::default();
         self.items.push(OpenItem { kind, done: false, joiner, arguments: String::new(), has_text: false });
         index
@@ -86,12 +86,12 @@ impl Answer {
         if odds.is_empty() {
             return self.text(index, delta);
         }
-        let said = self.events.len();
+        let first_new = self.events.len();
         self.delta(index, delta, |index, delta| ModelEvent::Scored { index, delta, logprobs: Vec::new() });
-        match self.events.get_mut(said) {
+        match self.events.get_mut(first_new) {
             Some(ModelEvent::Scored { logprobs, .. }) => *logprobs = odds,
             // Half a character says nothing yet, but it has its odds.
-            _ => self.say(ModelEvent::Scored { index, delta: String::new(), logprobs: odds }),
+            _ => self.push(ModelEvent::Scored { index, delta: String::new(), logprobs: odds }),
         }
     }
 
@@ -109,13 +109,13 @@ impl Answer {
 
     /// The service repeats the arguments whole: what did not come as deltas is given on now.
     pub fn whole_arguments(&mut self, index: u32, whole: &str) {
-        let Some(rest) = whole.strip_prefix(self.arguments_of(index)) else {
+        let Some(remaining) = whole.strip_prefix(self.arguments_of(index)) else {
             return self.fail(protocol_error(format!(
                 "the arguments of item {index} at their end differ from the deltas before"
             )));
         };
-        let rest = rest.to_owned();
-        self.arguments(index, &rest);
+        let remaining = remaining.to_owned();
+        self.arguments(index, &remaining);
     }
 
     pub fn has_items(&self) -> bool {
@@ -139,12 +139,12 @@ impl Answer {
     }
 
     pub fn block(&mut self, index: u32, block: Block) {
-        self.say(ModelEvent::Block { index, block });
+        self.push(ModelEvent::Block { index, block });
     }
 
     pub fn annotate(&mut self, index: u32, annotation: &Value) {
         match serde_json::from_value::<Annotation>(annotation.clone()) {
-            Ok(annotation) => self.say(ModelEvent::Annotated { index, annotation }),
+            Ok(annotation) => self.push(ModelEvent::Annotated { index, annotation }),
             Err(_) => self.vendor("annotation", annotation),
         }
     }
@@ -162,12 +162,12 @@ impl Answer {
                 ItemKind::Reasoning => ModelEvent::Reasoning { index, summary_index: None, delta: lost },
                 ItemKind::ToolCall { .. } => ModelEvent::Arguments { index, delta: lost },
             };
-            self.say(event);
+            self.push(event);
             self.repaired(index, 1);
         }
         self.has_calls |= matches!(self.items[index as usize].kind, ItemKind::ToolCall { .. });
         let opaque = opaque.and_then(|value| RawJson::of(&value).ok());
-        self.say(ModelEvent::ItemDone { index, opaque });
+        self.push(ModelEvent::ItemDone { index, opaque });
     }
 
     /// Keeps a member of the answer; a later one replaces an earlier one, and null says nothing.
@@ -192,17 +192,17 @@ impl Answer {
             numbers.iter().for_each(|name| drop(members.remove(*name)));
         }
         if let Ok(frame) = RawJson::of(&frame) {
-            self.say(ModelEvent::Frame { index, frame });
+            self.push(ModelEvent::Frame { index, frame });
         }
     }
 
     /// The service's event itself.
     pub fn original(&mut self, event: &Value) {
-        self.say(ModelEvent::Original(event.clone()));
+        self.push(ModelEvent::Original(event.clone()));
     }
 
     /// How many events there are.
-    pub fn said(&self) -> usize {
+    pub fn event_count(&self) -> usize {
         self.events.len()
     }
 
@@ -233,7 +233,7 @@ impl Answer {
 
     pub fn vendor(&mut self, name: &str, data: &Value) {
         if let Ok(data) = RawJson::of(data) {
-            self.say(ModelEvent::Vendor { name: name.to_owned(), data });
+            self.push(ModelEvent::Vendor { name: name.to_owned(), data });
         }
     }
 
@@ -269,13 +269,13 @@ impl Answer {
         let members = std::mem::take(&mut self.members);
         let members = (!members.is_empty()).then(|| RawJson::of(&members).ok()).flatten();
         let members = members.filter(|members| members.get().len() <= MOST_MEMBERS);
-        self.say(ModelEvent::Completed { stop, usage, members });
+        self.push(ModelEvent::Completed { stop, usage, members });
         self.over = true;
     }
 
     /// Nothing follows; says nothing if the terminal event was already there.
     pub fn fail(&mut self, error: ModelError) {
-        self.say(ModelEvent::Failed(error));
+        self.push(ModelEvent::Failed(error));
         self.over = true;
     }
 
@@ -309,7 +309,7 @@ impl Answer {
         if matches!(item.kind, ItemKind::ToolCall { .. }) {
             item.arguments.push_str(&text);
         }
-        self.say(event(index, text));
+        self.push(event(index, text));
         if lost > 0 {
             self.repaired(index, lost);
         }
@@ -322,14 +322,14 @@ impl Answer {
 
     fn warn(&mut self, code: &'static str, message: &'static str, detail: &Value) {
         let detail = RawJson::of(detail).unwrap_or_default();
-        self.say(ModelEvent::Warning { code, message, detail });
+        self.push(ModelEvent::Warning { code, message, detail });
     }
 
     fn item(&self, index: u32) -> Option<&OpenItem> {
         self.items.get(index as usize)
     }
 
-    fn say(&mut self, event: ModelEvent) {
+    fn push(&mut self, event: ModelEvent) {
         if !self.over {
             self.events.push(event);
         }

@@ -10,7 +10,7 @@ const FIRST_STAND_IN: u32 = 0x10_f800;
 pub fn hide(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
     let mut out = String::new();
-    let (mut at, mut kept) = (0, 0);
+    let (mut at, mut copied_to) = (0, 0);
     while at < bytes.len() {
         if bytes[at] != b'\\' {
             at += 1;
@@ -26,13 +26,13 @@ pub fn hide(json: &str) -> Option<String> {
             continue;
         }
         if is_high(unit) || is_low(unit) {
-            out.push_str(&json[kept..at]);
+            out.push_str(&json[copied_to..at]);
             out.push(stand_in(unit));
-            kept = at + 6;
+            copied_to = at + 6;
         }
         at += 6;
     }
-    (kept > 0).then(|| out + &json[kept..])
+    (copied_to > 0).then(|| out + &json[copied_to..])
 }
 
 /// The unit of `\uXXXX` at the start of the bytes.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use riverrun_load::{Compare, Kind, Launch, Plan};
+use riverrun_load::{Compare, Launch, MeasurementPlan, ServerKind};
 
 use super::Context;
 use super::exit::{Exit, Failure, Outcome};
@@ -53,8 +53,8 @@ pub async fn run(args: BenchArgs, context: &Context) -> Outcome {
         .hint("the report says which; run them alone with --only"))
 }
 
-fn plan(args: &BenchArgs) -> Plan {
-    let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
+fn plan(args: &BenchArgs) -> MeasurementPlan {
+    let mut plan = if args.quick { MeasurementPlan::quick() } else { MeasurementPlan::full() };
     plan.rounds = args.rounds.unwrap_or(plan.rounds).clamp(1, 100);
     match &args.only {
         Some(part) => plan.only(part),
@@ -68,13 +68,13 @@ fn compare(args: &BenchArgs, directory: &Path) -> Outcome<Compare> {
     std::fs::write(&config, CONFIG).map_err(|error| Failure::file(&config, &error))?;
     let arguments = vec!["--config".to_owned(), config.to_string_lossy().into_owned()];
     let ceiling = args.ceiling.clone().map(|program| Launch {
-        kind: Kind::Ceiling,
+        kind: ServerKind::Ceiling,
         program,
         arguments: Vec::new(),
         file: directory.join("ceiling.wal"),
     });
     Ok(Compare {
-        riverrun: Some(Launch { kind: Kind::Riverrun, program, arguments, file: PathBuf::new() }),
+        riverrun: Some(Launch { kind: ServerKind::Riverrun, program, arguments, file: PathBuf::new() }),
         ceiling,
         directory: directory.to_owned(),
     })

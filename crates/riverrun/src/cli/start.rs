@@ -55,13 +55,13 @@ pub async fn serve_until(
     stop: impl Future<Output = ()>,
 ) -> Outcome {
     refuse_open_bind(&options)?;
-    let log = store::open_with(riverrun_log_sqlite::Options {
+    let log = store::open_with(riverrun_log_sqlite::SqliteOptions {
         on_fatal: Some(Arc::new(fatal)),
         accept_loss: options.accept_loss,
-        ..riverrun_log_sqlite::Options::new(&options.data_dir)
+        ..riverrun_log_sqlite::SqliteOptions::new(&options.data_dir)
     })?;
     let reserve = log.reserve_bytes();
-    if reserve < riverrun_log_sqlite::Options::new(&options.data_dir).reserve_bytes {
+    if reserve < riverrun_log_sqlite::SqliteOptions::new(&options.data_dir).reserve_bytes {
         eprintln!(
             "warning: the disk is small: {} KiB of it are kept back for when it is full, instead of 64 MiB",
             reserve / 1024

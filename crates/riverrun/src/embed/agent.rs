@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Guardrail, Limits, Rejection, ToolUse};
 use riverrun_runner::hook::HookUse;
@@ -122,7 +122,10 @@ impl Agent {
     /// model call, also after a restart, so it must answer the same each time. Err fails the run (`history_refused`).
     pub fn merge_history(
         mut self,
-        merge: impl Fn(Vec<History>, Vec<History>) -> Result<Vec<History>, String> + Send + Sync + 'static,
+        merge: impl Fn(Vec<HistoryEntry>, Vec<HistoryEntry>) -> Result<Vec<HistoryEntry>, String>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.spec.merge = Some(Arc::new(merge));
         self

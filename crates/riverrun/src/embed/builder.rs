@@ -62,7 +62,7 @@ impl Builder {
     pub async fn start(mut self) -> Result<Riverrun, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log: Arc<dyn Log> = match &self.directory {
-            Some(directory) => Arc::new(SqliteLog::open(riverrun_log_sqlite::Options::new(directory))?),
+            Some(directory) => Arc::new(SqliteLog::open(riverrun_log_sqlite::SqliteOptions::new(directory))?),
             None => Arc::new(MemoryLog::new(clock.clone())),
         };
         super::mcp::keep(&mut self.agents).await;

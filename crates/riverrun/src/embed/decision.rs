@@ -1,7 +1,7 @@
 //! Pauses and the decisions that end them.
 
 use riverrun_event::{ActionId, ActionRequired, RawJson};
-use riverrun_fold::{Action, State};
+use riverrun_fold::{ActionState, State};
 use riverrun_runner::{Decide, Decided, Decision, Revoke, Rule};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    pub(super) fn of(state: &State, action: &Action) -> Self {
+    pub(super) fn of(state: &State, action: &ActionState) -> Self {
         let asked: ActionRequired = action.request.to().unwrap_or_default();
         let task = state.tasks.iter().find(|task| Some(&task.task_id) == action.task_id.as_ref());
         let agent = task.filter(|task| task.depth > 0).and_then(|task| task.agent.clone());

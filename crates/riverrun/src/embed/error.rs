@@ -1,6 +1,6 @@
 //! What can go wrong, in one list.
 
-use riverrun_log_sqlite::OpenError;
+use riverrun_log_sqlite::OpenLogError;
 use riverrun_runner::CommandError;
 
 /// Why a call on the library failed.
@@ -22,7 +22,7 @@ pub enum Error {
     Script(#[from] riverrun_provider::ScenarioError),
     /// The data directory cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] OpenLogError),
     /// The runner refused a command.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -65,10 +65,10 @@ pub enum Error {
     Closed,
 }
 
-impl From<riverrun_log::Error> for Error {
-    fn from(error: riverrun_log::Error) -> Self {
+impl From<riverrun_log::LogError> for Error {
+    fn from(error: riverrun_log::LogError) -> Self {
         match error {
-            riverrun_log::Error::Closed => Error::Closed,
+            riverrun_log::LogError::Closed => Error::Closed,
             error => Error::Store(error.to_string()),
         }
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt};
-use riverrun_dialect::{Dialect, Frames, Options, Projector};
+use riverrun_dialect::{Dialect, Frames, Projector, ReaderOptions};
 use riverrun_event::{Record, Sequence};
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ impl Projection {
             let shared = self.follow.shared();
             let hub = shared.hub().await?;
             let session = hub.dialect_session();
-            let options = Options { turn: Some(shared.first()), ..Options::default() };
+            let options = ReaderOptions { turn: Some(shared.first()), ..ReaderOptions::default() };
             self.projector = Some(self.dialect.projector(&session, shared.blank(), options));
         }
         Ok(self.projector.as_mut().expect("it was made above"))

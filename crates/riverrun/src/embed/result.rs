@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_dialect::{Dialect, Frames, Options};
+use riverrun_dialect::{Dialect, Frames, ReaderOptions};
 use riverrun_event::{ActionRequired, Input, Item, Part, Record, TurnId};
 use riverrun_fold::State;
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ impl RunStream {
         let shared = self.shared();
         let hub = shared.hub().await?;
         let (session, head) = (hub.dialect_session(), hub.head());
-        let options = Options { turn: Some(shared.first()), ..Options::default() };
+        let options = ReaderOptions { turn: Some(shared.first()), ..ReaderOptions::default() };
         let mut projector = Dialect::AgentsSdk.projector(&session, shared.blank(), options);
         let (mut at, mut found) = (projector.sequence(), Vec::new());
         while at < head {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use riverrun_event::{Input, SessionId, TenantId, TurnId};
-use riverrun_log::{Clock, NewSession, SessionKey, SystemClock};
+use riverrun_log::{Clock, SessionKey, SessionSpec, SystemClock};
 use riverrun_runner::{Runner, Submit};
 use riverrun_session::{DEFAULT_TENANT, Sessions, log_time, run_upkeep};
 use serde_json::Value;
@@ -97,11 +97,11 @@ impl Riverrun {
     /// Runs an agent in a session, with everything that can be said of a turn: its id, its thread, what to do if the thread is busy.
     pub async fn submit(&self, session: &SessionId, submit: Submit) -> Result<RunStream, Error> {
         let key = key(session);
-        let new = NewSession {
+        let new = SessionSpec {
             agent: submit.agent.clone(),
             status: "idle".to_owned(),
             created_at: log_time(self.sessions().now()),
-            ..NewSession::default()
+            ..SessionSpec::default()
         };
         self.sessions().log().create_session(&key, new).await?;
         let submitted = self.runner().submit(&key, submit).await?;

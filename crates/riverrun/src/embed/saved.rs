@@ -1,7 +1,7 @@
 //! A run as JSON: carried to another process and taken up there.
 
 use riverrun_event::{Author, Decoded, Record, Sequence, SessionId, TurnId, decode};
-use riverrun_log::NewSession;
+use riverrun_log::SessionSpec;
 use riverrun_session::{Batch, Hub, Source, log_time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -104,11 +104,11 @@ impl Riverrun {
     async fn take_in(&self, saved: &Saved, events: Vec<Decoded>) -> Result<(), Error> {
         let key = key(&saved.session_id);
         let first = events.first().and_then(|event| event.sequence);
-        let new = NewSession {
+        let new = SessionSpec {
             status: "idle".to_owned(),
             created_at: log_time(self.sessions().now()),
             start_after: first.map_or(Sequence::ZERO, Sequence::previous),
-            ..NewSession::default()
+            ..SessionSpec::default()
         };
         self.sessions().log().create_session(&key, new).await?;
         let hub = self.sessions().hubs().get(&key).await?.ok_or(Error::Closed)?;

@@ -1,7 +1,7 @@
 //! A conversation as a list of items.
 
 use riverrun_event::{Input, Item, MessageItem, Part, SessionId};
-use riverrun_log::{NewSession, SessionKey};
+use riverrun_log::{SessionKey, SessionSpec};
 use riverrun_runner::{Busy, CommandError, Conversation, Settings, Submit};
 use riverrun_session::log_time;
 
@@ -36,10 +36,10 @@ impl Session {
 
     /// Adds items behind the conversation, at most 500 at once. None runs: calls need their results beside them.
     pub async fn add_items(&self, items: impl IntoIterator<Item = Item>) -> Result<(), Error> {
-        let new = NewSession {
+        let new = SessionSpec {
             status: "idle".to_owned(),
             created_at: log_time(self.home.sessions().now()),
-            ..NewSession::default()
+            ..SessionSpec::default()
         };
         self.home.sessions().log().create_session(&self.key, new).await?;
         self.ask(Conversation::Add(items.into_iter().collect())).await?;

@@ -1,7 +1,7 @@
 //! Where a run stands, read from the folded state.
 
 use riverrun_event::{Item, TurnId};
-use riverrun_fold::{Action, ActionStatus, State, Task, Turn};
+use riverrun_fold::{ActionState, ActionStatus, State, TaskState, TurnState};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -11,12 +11,12 @@ pub(super) enum Standing {
     Ended,
 }
 
-pub(super) fn turn<'a>(state: &'a State, id: &TurnId) -> Option<&'a Turn> {
+pub(super) fn turn<'a>(state: &'a State, id: &TurnId) -> Option<&'a TurnState> {
     state.turns.iter().find(|turn| turn.turn_id == *id)
 }
 
-pub(super) fn pending<'a>(state: &'a State, id: &'a TurnId) -> impl Iterator<Item = &'a Action> {
-    let of_turn = move |action: &&Action| action.turn_id.as_ref() == Some(id);
+pub(super) fn pending<'a>(state: &'a State, id: &'a TurnId) -> impl Iterator<Item = &'a ActionState> {
+    let of_turn = move |action: &&ActionState| action.turn_id.as_ref() == Some(id);
     state.actions.iter().filter(|action| action.status == ActionStatus::Pending).filter(of_turn)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn standing(state: &State, id: &TurnId) -> Standing {
 
 /// A task waits when each call without a result needs a decision, or belongs to a sub-agent that waits. While a
 /// sibling runs, or one is about to, it does not.
-fn waits(state: &State, task: &Task) -> bool {
+fn waits(state: &State, task: &TaskState) -> bool {
     let is_open = |place: usize| task.open.iter().any(|open| open.position == place);
     let is_answered = |id: &str| {
         task.output.iter().enumerate().any(|(place, item)| match item {
@@ -62,11 +62,11 @@ fn waits(state: &State, task: &Task) -> bool {
     all && waits
 }
 
-fn waits_in(state: &State, task: &Task) -> bool {
+fn waits_in(state: &State, task: &TaskState) -> bool {
     !task.status.is_terminal() && waits(state, task)
 }
 
-fn is_pending(state: &State, task: &Task, call: &str) -> bool {
+fn is_pending(state: &State, task: &TaskState, call: &str) -> bool {
     state.actions.iter().any(|action| {
         action.status == ActionStatus::Pending
             && action.task_id.as_ref() == Some(&task.task_id)
@@ -74,7 +74,7 @@ fn is_pending(state: &State, task: &Task, call: &str) -> bool {
     })
 }
 
-fn child<'a>(state: &'a State, task: &Task, call: &str) -> Option<&'a Task> {
+fn child<'a>(state: &'a State, task: &TaskState, call: &str) -> Option<&'a TaskState> {
     state.tasks.iter().rev().find(|child| {
         child.parent_task_id.as_ref() == Some(&task.task_id)
             && child.parent_tool_call_id.as_ref().is_some_and(|id| id.as_str() == call)

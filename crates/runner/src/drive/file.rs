@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use riverrun_event::{BlobRef, ErrorInfo, FileProcessing, preview};
 use riverrun_log::{Log, NewBlob, SessionKey};
 use riverrun_provider::accepts_file;
-use riverrun_tool::{FileLimits, Reading, detect_file, fetch, read_file};
+use riverrun_tool::{ExtractionTask, FileLimits, detect_file, fetch, read_file};
 use tokio::sync::Semaphore;
 
 use super::{Report, Reporter, redact};
@@ -107,7 +107,7 @@ async fn read_into(
     let charset = declared.as_deref().and_then(charset_of);
     let limits =
         FileLimits { text: options.text, pages: options.pages, unpacked: UNPACKED, time: options.timeout };
-    let reading = Reading { name, declared, charset, with_text: !is_native, limits };
+    let reading = ExtractionTask { name, declared, charset, with_text: !is_native, limits };
     let read = read_file(reading, found.bytes).await;
     if is_native {
         // The service reads it; how many pages it has is not worth a failure.
@@ -165,10 +165,10 @@ async fn content(file: &Attached, readings: &FileReadings) -> Result<Content, Er
         }
         Origin::Blob(name) => {
             let missing = || failure("not_stored", "it is no longer stored");
-            let reference = riverrun_log::BlobRef::parse(name).ok_or_else(missing)?;
+            let reference = riverrun_log::BlobId::parse(name).ok_or_else(missing)?;
             let (log, tenant) = (&readings.log, &readings.key.tenant);
             let unread =
-                |error: riverrun_log::Error| failure("not_stored", format!("it cannot be read: {error}"));
+                |error: riverrun_log::LogError| failure("not_stored", format!("it cannot be read: {error}"));
             let info = log.blob_info(tenant, &reference).await.map_err(unread)?.ok_or_else(missing)?;
             if info.size > limit as u64 {
                 return Err(too_large());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use riverrun_event::{BlobDescription, BlobRef, ErrorInfo, ProcessEnded, ProcessOutput};
 use riverrun_log::{Log, NewBlob, SessionKey};
 use riverrun_tool::{
-    HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessInput,
-    ProcessPlan, Terminate,
+    HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, StdinChunk,
+    Terminate,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,7 +27,7 @@ pub(crate) enum ProcessReport {
 /// The way to a running process.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    pub input: mpsc::Sender<ProcessInput>,
+    pub input: mpsc::Sender<StdinChunk>,
     pub terminate: Option<oneshot::Sender<Terminate>>,
 }
 

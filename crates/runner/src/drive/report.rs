@@ -1,7 +1,7 @@
 //! What effects report.
 
 use riverrun_provider::ModelEvent;
-use riverrun_tool::{Progress, ToolError, ToolOutput};
+use riverrun_tool::{CallProgress, ToolError, ToolOutput};
 
 use super::{EffectKey, FileEnd, HookFailure, ProcessReport, Summarised};
 use crate::hook::HookOutput;
@@ -10,7 +10,7 @@ use crate::hook::HookOutput;
 #[derive(Debug)]
 pub(crate) enum Report {
     Model(ModelEvent),
-    Progress(Progress),
+    Progress(CallProgress),
     /// Of the process of a tool call, by its name.
     Process(String, Box<ProcessReport>),
     Tool(Result<ToolOutput, ToolError>),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use riverrun_event::Part;
-use riverrun_tool::{Call, Tool, ToolError, ToolErrorKind, ToolOutput};
+use riverrun_tool::{Tool, ToolError, ToolErrorKind, ToolOutput, ToolRequest};
 
 use super::check::ask;
 use super::{Report, Reporter};
@@ -14,7 +14,7 @@ use crate::call_pool::Permit;
 
 pub(crate) struct ToolRun {
     pub tool: Arc<dyn Tool>,
-    pub call: Call,
+    pub call: ToolRequest,
     pub guardrails: Vec<Arc<dyn Guardrail>>,
 }
 

@@ -1,8 +1,8 @@
 //! The files of a turn's inputs.
 
 use riverrun_event::{Block, Input, Item, Part};
-use riverrun_fold::Turn;
-use riverrun_log::BlobRef;
+use riverrun_fold::TurnState;
+use riverrun_log::BlobId;
 use sha2::{Digest, Sha256};
 
 /// Characters of a name that are kept.
@@ -104,7 +104,7 @@ fn named(url: &str) -> Option<Origin> {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("http" | "https") => Some(Origin::Url(url.to_owned())),
-        _ if BlobRef::parse(url).is_some() => Some(Origin::Blob(url.to_owned())),
+        _ if BlobId::parse(url).is_some() => Some(Origin::Blob(url.to_owned())),
         _ => None,
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn file_id(part: &Part) -> Option<String> {
 }
 
 /// The files that the caller brought along, those of the input, then those of `steers`, each source once.
-pub(crate) fn attached<'a>(turn: &Turn, steers: impl Iterator<Item = &'a Input>) -> Vec<Attached> {
+pub(crate) fn attached<'a>(turn: &TurnState, steers: impl Iterator<Item = &'a Input>) -> Vec<Attached> {
     let mut files = Vec::new();
     for item in &turn.history {
         let Item::Message(message) = item else { continue };

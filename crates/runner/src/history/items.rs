@@ -6,7 +6,7 @@ use std::sync::Arc;
 use riverrun_event::{
     Annotation, Block, HostedItem, Item, MessageItem, Part, ReasoningItem, TextBlock, ToolCallItem,
 };
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 
 /// Whose items they are, which decides what goes back verbatim.
 pub(crate) enum Making<'a> {
@@ -35,7 +35,7 @@ pub(crate) fn items(
     items: &[Item],
     is_retracted: impl Fn(usize) -> bool,
     making: &Making<'_>,
-    out: &mut Vec<History>,
+    out: &mut Vec<HistoryEntry>,
 ) {
     for (position, item) in items.iter().enumerate() {
         if is_retracted(position) {
@@ -51,7 +51,7 @@ pub(crate) fn items(
                 let parts = content.into_iter().filter(|part| !matches!(part, Block::Item(_))).collect();
                 let (call_id, is_error) = (result.call_id.clone(), result.is_error.unwrap_or(false));
                 if result.status.as_deref() != Some("in_progress") {
-                    out.push(History::ToolResult { call_id, name: String::new(), parts, is_error });
+                    out.push(HistoryEntry::ToolResult { call_id, name: String::new(), parts, is_error });
                 }
             }
             Item::Hosted(hosted) => out.extend(hosted_entry(hosted, making)),
@@ -61,7 +61,7 @@ pub(crate) fn items(
 }
 
 /// A message that was cut keeps what the user saw of it.
-fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> {
+fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<HistoryEntry> {
     let shown =
         message.content.clone().filter(|content| !content.is_empty()).or_else(|| message.block_list.clone());
     let parts: Vec<Part> = shown.unwrap_or_default().into_iter().filter(|part| !is_blank(part)).collect();
@@ -71,10 +71,10 @@ fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> 
     match message.role.as_deref() {
         Some("user") => {
             let parts: Vec<Part> = parts.into_iter().filter(|part| !says_nothing(part)).collect();
-            (!parts.is_empty()).then_some(History::User { parts })
+            (!parts.is_empty()).then_some(HistoryEntry::User { parts })
         }
         Some("system" | "developer") => {
-            Some(History::System { text: parts.iter().filter_map(Part::text).collect() })
+            Some(HistoryEntry::System { text: parts.iter().filter_map(Part::text).collect() })
         }
         Some(_) | None => {
             let is_whole = message.status.as_deref() != Some("incomplete");
@@ -86,7 +86,7 @@ fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> 
                 Making::Past => parts.into_iter().map(without_citations).collect(),
                 Making::Present { .. } | Making::Given { .. } => parts,
             };
-            Some(History::Assistant { parts, opaque })
+            Some(HistoryEntry::Assistant { parts, opaque })
         }
     }
 }
@@ -123,7 +123,7 @@ fn stretch(annotation: &Annotation) -> Option<(usize, usize)> {
     }
 }
 
-fn reasoning_entry(reasoning: &ReasoningItem, making: &Making<'_>) -> Option<History> {
+fn reasoning_entry(reasoning: &ReasoningItem, making: &Making<'_>) -> Option<HistoryEntry> {
     let provider = making.provider(&reasoning.id)?.to_owned();
     if matches!(reasoning.status.as_deref(), Some("incomplete" | "in_progress" | "failed")) {
         return None;
@@ -132,7 +132,7 @@ fn reasoning_entry(reasoning: &ReasoningItem, making: &Making<'_>) -> Option<His
         parts.iter().flatten().filter_map(Part::text).map(ToOwned::to_owned).collect()
     };
     let content = text(&reasoning.content).concat();
-    Some(History::Reasoning {
+    Some(HistoryEntry::Reasoning {
         summary: text(&reasoning.summary),
         text: (!content.is_empty()).then_some(content),
         provider,
@@ -141,21 +141,21 @@ fn reasoning_entry(reasoning: &ReasoningItem, making: &Making<'_>) -> Option<His
 }
 
 /// What a service did itself and did not finish is left out: it would refuse it.
-fn hosted_entry(hosted: &HostedItem, making: &Making<'_>) -> Option<History> {
+fn hosted_entry(hosted: &HostedItem, making: &Making<'_>) -> Option<HistoryEntry> {
     let provider = making.provider(&hosted.id)?.to_owned();
     let object = hosted.object().filter(|_| hosted.status.as_deref() == Some("completed"))?;
-    Some(History::Hosted { provider, object })
+    Some(HistoryEntry::Hosted { provider, object })
 }
 
 /// A call that was not written to its end was never run and is left out.
-fn call_entry(call: &ToolCallItem, making: &Making<'_>) -> Option<History> {
+fn call_entry(call: &ToolCallItem, making: &Making<'_>) -> Option<HistoryEntry> {
     if matches!(call.status.as_deref(), Some("incomplete" | "in_progress" | "failed")) {
         return None;
     }
     // Providers take an object or nothing; what the model wrote instead stands in the result's error.
     let is_object = call.arguments.trim_start().starts_with('{')
         && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
-    Some(History::ToolCall {
+    Some(HistoryEntry::ToolCall {
         call_id: call.call_id.clone(),
         name: call.name.clone(),
         arguments: if is_object { call.arguments.clone() } else { "{}".to_owned() },

@@ -2,16 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 
 use crate::agent::Merge;
 
 /// One behind the other, unless the agent has a way of its own.
 pub(crate) fn merged(
-    mut past: Vec<History>,
-    mut asked: Vec<History>,
+    mut past: Vec<HistoryEntry>,
+    mut asked: Vec<HistoryEntry>,
     merge: Option<&Merge>,
-) -> Result<Vec<History>, String> {
+) -> Result<Vec<HistoryEntry>, String> {
     let Some(merge) = merge else {
         past.append(&mut asked);
         return Ok(past);
@@ -32,11 +32,11 @@ mod tests {
 
     use super::*;
 
-    fn user(text: &str) -> Vec<History> {
-        vec![History::User { parts: vec![Part::plain(text)] }]
+    fn user(text: &str) -> Vec<HistoryEntry> {
+        vec![HistoryEntry::User { parts: vec![Part::plain(text)] }]
     }
 
-    fn check(merge: Option<Merge>) -> Result<Vec<History>, String> {
+    fn check(merge: Option<Merge>) -> Result<Vec<HistoryEntry>, String> {
         merged(user("old"), user("new"), merge.as_ref())
     }
 

@@ -7,8 +7,8 @@ mod pair;
 mod tests;
 
 use riverrun_event::{Input, Part, RawJson};
-use riverrun_fold::{Task, Turn};
-use riverrun_provider::History;
+use riverrun_fold::{TaskState, TurnState};
+use riverrun_provider::HistoryEntry;
 use serde_json::{Value, json};
 
 use crate::{Registry, Settings};
@@ -29,10 +29,10 @@ pub(crate) struct Reader<'a> {
 /// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out. A reader
 /// gets back in its own words what it made, and what it was asked.
 pub(crate) fn past_turn(
-    turn: &Turn,
-    root: Option<&Task>,
+    turn: &TurnState,
+    root: Option<&TaskState>,
     reader: Option<&Reader<'_>>,
-    out: &mut Vec<History>,
+    out: &mut Vec<HistoryEntry>,
 ) {
     match reader.and_then(|reader| given(turn, reader)) {
         Some(given) => out.extend(given),
@@ -52,10 +52,10 @@ pub(crate) fn past_turn(
 }
 
 /// What the caller asked in the words of the reader; None if that was said in others.
-pub(crate) fn given(turn: &Turn, reader: &Reader<'_>) -> Option<Vec<History>> {
+pub(crate) fn given(turn: &TurnState, reader: &Reader<'_>) -> Option<Vec<HistoryEntry>> {
     let settings: Settings = turn.settings.as_ref()?.to().ok()?;
     let mut asked = settings.verbatim.filter(|_| settings.dialect.as_deref() == Some(reader.dialect))?;
-    let entry = |item: &Value| RawJson::of(item).ok().map(|object| History::Given { object });
+    let entry = |item: &Value| RawJson::of(item).ok().map(|object| HistoryEntry::Given { object });
     Some(match asked.remove("input")? {
         Value::Array(items) => items.iter().filter_map(entry).collect(),
         text => entry(&json!({"role": "user", "content": text})).into_iter().collect(),
@@ -63,14 +63,14 @@ pub(crate) fn given(turn: &Turn, reader: &Reader<'_>) -> Option<Vec<History>> {
 }
 
 /// What the caller brought along, then the input.
-pub(crate) fn asked(turn: &Turn, making: &Making<'_>, out: &mut Vec<History>) {
+pub(crate) fn asked(turn: &TurnState, making: &Making<'_>, out: &mut Vec<HistoryEntry>) {
     items(&turn.history, |_| false, making, out);
     if let Some(input) = &turn.input {
         user(input, out);
     }
 }
 
-pub(crate) fn user(input: &Input, out: &mut Vec<History>) {
+pub(crate) fn user(input: &Input, out: &mut Vec<HistoryEntry>) {
     let parts = match input {
         Input::Text(text) => vec![Part::plain(text.clone())],
         // Some services refuse a text that says nothing.
@@ -80,49 +80,49 @@ pub(crate) fn user(input: &Input, out: &mut Vec<History>) {
         Input::Parts(parts) => parts.clone(),
     };
     if !parts.is_empty() {
-        out.push(History::User { parts });
+        out.push(HistoryEntry::User { parts });
     }
 }
 
 /// The text of the newest input, for guardrails.
-pub(crate) fn last_user_text(history: &[History]) -> String {
+pub(crate) fn last_user_text(history: &[HistoryEntry]) -> String {
     let newest = history.iter().rev().find_map(|entry| match entry {
-        History::User { parts } => Some(parts.iter().filter_map(Part::text).collect()),
+        HistoryEntry::User { parts } => Some(parts.iter().filter_map(Part::text).collect()),
         _ => None,
     });
     newest.unwrap_or_default()
 }
 
 /// Tokens of a conversation, by the rule of thumb of four characters each.
-pub(crate) fn tokens(history: &[History]) -> u64 {
+pub(crate) fn tokens(history: &[HistoryEntry]) -> u64 {
     let parts = |parts: &[Part]| parts.iter().filter_map(Part::text).map(str::len).sum::<usize>();
     let size: usize = history
         .iter()
         .map(|entry| match entry {
-            History::System { text } => text.len(),
-            History::User { parts: all } | History::Assistant { parts: all, .. } => parts(all),
-            History::ToolResult { parts: all, .. } => parts(all),
-            History::Reasoning { summary, text, .. } => {
+            HistoryEntry::System { text } => text.len(),
+            HistoryEntry::User { parts: all } | HistoryEntry::Assistant { parts: all, .. } => parts(all),
+            HistoryEntry::ToolResult { parts: all, .. } => parts(all),
+            HistoryEntry::Reasoning { summary, text, .. } => {
                 summary.iter().map(String::len).sum::<usize>() + text.as_ref().map_or(0, String::len)
             }
-            History::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
-            History::Hosted { object, .. } | History::Given { object } => object.get().len(),
+            HistoryEntry::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+            HistoryEntry::Hosted { object, .. } | HistoryEntry::Given { object } => object.get().len(),
         })
         .sum();
     (size as u64).div_ceil(4)
 }
 
 /// Cuts long texts in their middle until the conversation has about so many tokens. What was said stays in its order.
-pub(crate) fn cut(history: &mut [History], tokens: u64) {
+pub(crate) fn cut(history: &mut [HistoryEntry], tokens: u64) {
     const SHORTEST: usize = 200;
     let room = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     let most = (room / history.len().max(1)).max(SHORTEST);
     for entry in history {
         match entry {
-            History::System { text } => cut_text(text, most),
-            History::User { parts }
-            | History::Assistant { parts, .. }
-            | History::ToolResult { parts, .. } => {
+            HistoryEntry::System { text } => cut_text(text, most),
+            HistoryEntry::User { parts }
+            | HistoryEntry::Assistant { parts, .. }
+            | HistoryEntry::ToolResult { parts, .. } => {
                 for part in parts {
                     if let riverrun_event::Block::Text(block) = part {
                         cut_text(&mut block.text, most);
@@ -130,20 +130,20 @@ pub(crate) fn cut(history: &mut [History], tokens: u64) {
                     }
                 }
             }
-            History::Reasoning { .. } | History::ToolCall { .. } => {}
-            History::Hosted { .. } | History::Given { .. } => {}
+            HistoryEntry::Reasoning { .. } | HistoryEntry::ToolCall { .. } => {}
+            HistoryEntry::Hosted { .. } | HistoryEntry::Given { .. } => {}
         }
     }
 }
 
 /// Cuts the texts of results until they have about so many tokens together: the older a result, the more it gives
 /// way. Every call keeps its result. False if nothing gave way.
-pub(crate) fn cut_results(history: &mut [History], tokens: u64) -> bool {
+pub(crate) fn cut_results(history: &mut [HistoryEntry], tokens: u64) -> bool {
     const SHORTEST: usize = 200;
     let mut room = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     let mut is_cut = false;
     for entry in history.iter_mut().rev() {
-        let History::ToolResult { parts, .. } = entry else { continue };
+        let HistoryEntry::ToolResult { parts, .. } = entry else { continue };
         for text in parts.iter_mut().filter_map(Part::text_mut) {
             let before = text.len();
             cut_text(text, (room / 2).max(SHORTEST));
@@ -155,8 +155,8 @@ pub(crate) fn cut_results(history: &mut [History], tokens: u64) -> bool {
 }
 
 /// Tokens of the results of a conversation.
-pub(crate) fn result_tokens(history: &[History]) -> u64 {
-    let results = history.iter().filter(|entry| matches!(entry, History::ToolResult { .. }));
+pub(crate) fn result_tokens(history: &[HistoryEntry]) -> u64 {
+    let results = history.iter().filter(|entry| matches!(entry, HistoryEntry::ToolResult { .. }));
     results.map(|entry| tokens(std::slice::from_ref(entry))).sum()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use riverrun_event::{Input, Item, Part};
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -46,17 +46,17 @@ fn every_vector_gives_the_history_that_it_expects() {
     assert!(count >= 12, "only {count} vectors");
 }
 
-fn short(entry: &History) -> Value {
+fn short(entry: &HistoryEntry) -> Value {
     let text = |parts: &[Part]| parts.iter().filter_map(Part::text).collect::<String>();
     match entry {
-        History::System { text } => json!(["system", text]),
-        History::User { parts } => json!(["user", text(parts)]),
-        History::Assistant { parts, .. } => json!(["assistant", text(parts)]),
-        History::Reasoning { provider, .. } => json!(["reasoning", provider]),
-        History::ToolCall { call_id, arguments, .. } => json!(["call", call_id, arguments]),
-        History::Hosted { provider, object } => json!(["hosted", provider, object]),
-        History::Given { object } => json!(["given", object]),
-        History::ToolResult { call_id, parts, is_error, .. } => {
+        HistoryEntry::System { text } => json!(["system", text]),
+        HistoryEntry::User { parts } => json!(["user", text(parts)]),
+        HistoryEntry::Assistant { parts, .. } => json!(["assistant", text(parts)]),
+        HistoryEntry::Reasoning { provider, .. } => json!(["reasoning", provider]),
+        HistoryEntry::ToolCall { call_id, arguments, .. } => json!(["call", call_id, arguments]),
+        HistoryEntry::Hosted { provider, object } => json!(["hosted", provider, object]),
+        HistoryEntry::Given { object } => json!(["given", object]),
+        HistoryEntry::ToolResult { call_id, parts, is_error, .. } => {
             json!(["result", call_id, text(parts), is_error])
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use riverrun_event::Part;
-use riverrun_tool::{Call, Tool, ToolOutput};
+use riverrun_tool::{Tool, ToolOutput, ToolRequest};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ impl ToolHook {
 
     /// A question that belongs to no call: what a guardrail of the configuration is asked.
     pub async fn question(&self, agent: &str, question: Value) -> Result<HookOutput, String> {
-        self.call(Call {
+        self.call(ToolRequest {
             call_id: String::new(),
             arguments: question,
             idempotency_key: String::new(),
@@ -38,7 +38,7 @@ impl ToolHook {
     }
 
     /// Dropping the call, as a timeout does, cancels it.
-    async fn call(&self, call: Call) -> Result<HookOutput, String> {
+    async fn call(&self, call: ToolRequest) -> Result<HookOutput, String> {
         let _end = call.cancel.clone().drop_guard();
         let output = self.0.call(call).await.map_err(|error| error.message)?;
         HookOutput::parse(&text(&output))
@@ -50,7 +50,7 @@ impl Hook for ToolHook {
         Box::pin(async move {
             let arguments = serde_json::to_value(&input)
                 .map_err(|error| format!("what it is asked is not JSON: {error}"))?;
-            self.call(Call {
+            self.call(ToolRequest {
                 call_id: input.tool_call_id.unwrap_or_default(),
                 arguments,
                 idempotency_key: input.idempotency_key,

@@ -11,7 +11,7 @@ mod hook;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use riverrun_event::{Input, RunId, Scope, StepId, TaskId, ThreadId, Timestamp, TurnId};
+use riverrun_event::{EventScope, Input, RunId, StepId, TaskId, ThreadId, Timestamp, TurnId};
 use riverrun_fold::Status;
 
 use crate::CancelMode;
@@ -68,7 +68,7 @@ pub(crate) struct Cancel {
 #[derive(Debug)]
 pub(crate) struct TaskView {
     pub task: TaskId,
-    pub scope: Scope,
+    pub scope: EventScope,
     pub parent: Option<TaskId>,
     pub depth: u32,
     pub agent: String,
@@ -191,11 +191,11 @@ impl TurnView {
 }
 
 impl TaskView {
-    pub fn new(scope: Scope, task: TaskId, run: RunId, agent: String) -> Self {
+    pub fn new(scope: EventScope, task: TaskId, run: RunId, agent: String) -> Self {
         let parent = scope.parent_task_id.clone();
         let depth = scope.depth.unwrap_or(0);
         Self {
-            scope: Scope { step_id: None, tool_call_id: None, action_id: None, ..scope },
+            scope: EventScope { step_id: None, tool_call_id: None, action_id: None, ..scope },
             task,
             parent,
             depth,
@@ -256,13 +256,13 @@ impl TaskView {
     }
 
     /// The links of an event of the newest step.
-    pub fn step_scope(&self) -> Scope {
-        Scope { step_id: self.step.clone(), ..self.scope.clone() }
+    pub fn step_scope(&self) -> EventScope {
+        EventScope { step_id: self.step.clone(), ..self.scope.clone() }
     }
 
     /// The links of an event of a call, with the step that asked for it.
-    pub fn call_scope(&self, call: &CallView) -> Scope {
-        let scope = Scope { step_id: call.step.clone(), ..self.scope.clone() };
+    pub fn call_scope(&self, call: &CallView) -> EventScope {
+        let scope = EventScope { step_id: call.step.clone(), ..self.scope.clone() };
         crate::event_batch::with_call(&scope, &call.call)
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::{Item, Part, Payload, TaskId, TurnId};
 use riverrun_fold::Status;
-use riverrun_provider::{Category, History};
+use riverrun_provider::{Category, HistoryEntry};
 use riverrun_runner::agent::{Approval, Limits};
 use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 use riverrun_runner::{AgentSpec, CommandError, Decision, Pause};
@@ -29,7 +29,7 @@ fn ask(id: &str, what: &str) -> crate::script::Say {
     calls(&[(id, "helper", &format!(r#"{{"input":"{what}"}}"#))])
 }
 
-fn read_by(stage: &Stage, model: &str) -> Vec<History> {
+fn read_by(stage: &Stage, model: &str) -> Vec<HistoryEntry> {
     let requests = stage.script.requests.lock().unwrap();
     requests.iter().rev().find(|request| request.model == model).expect("it was asked").history.clone()
 }
@@ -49,11 +49,11 @@ async fn a_sub_agent_works_and_its_parent_reads_its_message_alone() {
     assert_eq!(child.task_id.as_str(), "c1");
     let history = read_by(&stage, "main");
     assert_eq!(history.len(), 4, "{history:?}");
-    let Some(History::ToolResult { parts, .. }) = history.last() else { panic!("{history:?}") };
+    let Some(HistoryEntry::ToolResult { parts, .. }) = history.last() else { panic!("{history:?}") };
     let told: String = parts.iter().filter_map(Part::text).collect();
     assert!(told.contains("Found [^1] it") && told.contains("read says"), "{told}");
     let helper = read_by(&stage, "helper");
-    assert!(matches!(&helper[0], History::User { parts } if parts[0].text() == Some("find it")));
+    assert!(matches!(&helper[0], HistoryEntry::User { parts } if parts[0].text() == Some("find it")));
     // The user sees everything: the child's items are inside the parent's result.
     let shown = riverrun_fold::view::nested_output(&state, &state.tasks[0].task_id).unwrap();
     let blocks = shown.iter().find_map(|item| match item {
@@ -118,7 +118,7 @@ async fn an_agent_says_what_its_model_reads_of_references() {
         let told: Vec<String> = read_by(&stage, "main")
             .iter()
             .filter_map(|entry| match entry {
-                History::ToolResult { parts, .. } => Some(parts.iter().filter_map(Part::text).collect()),
+                HistoryEntry::ToolResult { parts, .. } => Some(parts.iter().filter_map(Part::text).collect()),
                 _ => None,
             })
             .collect();
@@ -224,7 +224,7 @@ async fn children_run_side_by_side_within_their_limits() {
     assert_eq!(stage.count("subagent.completed").await, 2);
     let refused = read_by(&stage, "main")
         .into_iter()
-        .filter(|entry| matches!(entry, History::ToolResult { is_error: true, .. }));
+        .filter(|entry| matches!(entry, HistoryEntry::ToolResult { is_error: true, .. }));
     assert_eq!(refused.count(), 1);
 }
 
@@ -274,7 +274,7 @@ async fn a_sub_agent_is_told_things_and_closed() {
         .unwrap();
     assert_eq!(stage.ended("turn_2").await, "completed");
     let history = read_by(&stage, "main");
-    let Some(History::ToolResult { parts, is_error: true, .. }) = history.last() else {
+    let Some(HistoryEntry::ToolResult { parts, is_error: true, .. }) = history.last() else {
         panic!("{history:?}")
     };
     assert!(parts[0].text().unwrap().contains("too slow"));
@@ -348,7 +348,8 @@ async fn old_turns_are_read_after_they_left_the_state() {
         }
     }
     let requests = stage.script.requests.lock().unwrap();
-    let users = requests[13].history.iter().filter(|entry| matches!(entry, History::User { .. })).count();
+    let users =
+        requests[13].history.iter().filter(|entry| matches!(entry, HistoryEntry::User { .. })).count();
     assert_eq!(users, 14);
 }
 
@@ -363,7 +364,7 @@ async fn a_child_that_fails_is_an_error_that_its_parent_reads() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.count("subagent.failed").await, 1);
     let history = read_by(&stage, "main");
-    let Some(History::ToolResult { parts, is_error: true, .. }) = history.last() else {
+    let Some(HistoryEntry::ToolResult { parts, is_error: true, .. }) = history.last() else {
         panic!("{history:?}")
     };
     assert!(parts[0].text().unwrap().contains("it broke"), "{parts:?}");
@@ -444,7 +445,7 @@ async fn results_are_wrapped_as_agent_and_tool_say() {
         let told: Vec<bool> = read_by(&stage, "main")
             .iter()
             .filter_map(|entry| match entry {
-                History::ToolResult { parts, .. } => {
+                HistoryEntry::ToolResult { parts, .. } => {
                     Some(parts.iter().filter_map(Part::text).any(|text| text.starts_with(mark)))
                 }
                 _ => None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use riverrun_event::Part;
-use riverrun_provider::{History, ItemKind, ModelEvent, StopReason};
+use riverrun_provider::{HistoryEntry, ItemKind, ModelEvent, StopReason};
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
 use serde_json::json;
@@ -122,7 +122,7 @@ async fn a_parent_reads_all_of_its_child_and_whether_it_is_all() {
         let told: String = {
             let requests = stage.script.requests.lock().unwrap();
             let history = &requests.last().expect("the parent was asked").history;
-            let Some(History::ToolResult { parts, .. }) = history.last() else { panic!("{history:?}") };
+            let Some(HistoryEntry::ToolResult { parts, .. }) = history.last() else { panic!("{history:?}") };
             parts.iter().filter_map(Part::text).collect()
         };
         assert!(told.starts_with("Grass is gr"), "{told}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Event, Part, Payload, TurnId};
-use riverrun_provider::{Category, History, ModelRequest, Price};
+use riverrun_provider::{Category, HistoryEntry, ModelRequest, Price};
 use riverrun_runner::agent::{Approval, Guardrail};
 use riverrun_runner::{AgentSpec, CancelMode};
 
@@ -163,8 +163,8 @@ fn reads_much(id: &str) -> crate::script::Say {
 fn results(request: &ModelRequest) -> Vec<String> {
     let mut found = Vec::new();
     for pair in request.history.windows(2) {
-        if let [History::ToolCall { call_id: asked, .. }, next] = pair {
-            let History::ToolResult { call_id, parts, .. } = next else { panic!("no result: {next:?}") };
+        if let [HistoryEntry::ToolCall { call_id: asked, .. }, next] = pair {
+            let HistoryEntry::ToolResult { call_id, parts, .. } = next else { panic!("no result: {next:?}") };
             assert_eq!(asked, call_id);
             found.push(parts.iter().filter_map(Part::text).collect());
         }

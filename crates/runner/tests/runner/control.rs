@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::TurnId;
-use riverrun_provider::{Category, History};
+use riverrun_provider::{Category, HistoryEntry};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, Busy, CancelMode, CommandError, Submit};
 
@@ -42,7 +42,7 @@ async fn cancel_stops_the_model_and_keeps_what_was_shown() {
     assert_eq!(stage.ended("turn_2").await, "completed");
     let requests = stage.script.requests.lock().unwrap();
     let said = requests[1].history.iter().any(
-        |entry| matches!(entry, History::Assistant { parts, .. } if parts[0].text() == Some("one two ")),
+        |entry| matches!(entry, HistoryEntry::Assistant { parts, .. } if parts[0].text() == Some("one two ")),
     );
     assert!(said, "{:?}", requests[1].history);
 }
@@ -81,7 +81,7 @@ async fn cancel_ends_tools_and_actions_and_the_next_turn_goes_on() {
         .history
         .iter()
         .filter_map(|entry| match entry {
-            History::ToolResult { is_error: true, parts, .. } => parts[0].text(),
+            HistoryEntry::ToolResult { is_error: true, parts, .. } => parts[0].text(),
             _ => None,
         })
         .collect();
@@ -292,7 +292,7 @@ async fn a_turn_that_left_the_state_is_tried_again_from_what_it_has() {
     assert_eq!(stage.said("turn_1").await, "done");
     assert_eq!(made.lock().unwrap().len(), 1, "a finished tool is not run again");
     let asked = stage.script.requests.lock().unwrap()[before].history.clone();
-    let [.., History::User { parts }, History::ToolCall { .. }, History::ToolResult { .. }] =
+    let [.., HistoryEntry::User { parts }, HistoryEntry::ToolCall { .. }, HistoryEntry::ToolResult { .. }] =
         asked.as_slice()
     else {
         panic!("{asked:?}")
@@ -310,13 +310,12 @@ async fn a_turn_that_left_the_state_is_tried_again_from_what_it_has() {
     stage.submit(&format!("turn_{last}"), "and?").await;
     stage.ended(&format!("turn_{last}")).await;
     let read = stage.script.requests.lock().unwrap()[calls].history.clone();
-    let rare =
-        |entry: &History| matches!(entry, History::User { parts } if parts[0].text() == Some("a rare word"));
+    let rare = |entry: &HistoryEntry| matches!(entry, HistoryEntry::User { parts } if parts[0].text() == Some("a rare word"));
     let place = read.iter().position(rare).expect("the turn is read");
     assert!(
         matches!(
             &read[place + 1..place + 4],
-            [History::ToolCall { .. }, History::ToolResult { .. }, History::Assistant { .. }]
+            [HistoryEntry::ToolCall { .. }, HistoryEntry::ToolResult { .. }, HistoryEntry::Assistant { .. }]
         ),
         "{read:?}"
     );

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_log::NewSession;
+use riverrun_log::SessionSpec;
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_runner::{AgentSpec, CommandError};
 use riverrun_tool::{CommandConfig, CommandTool, Program};
@@ -17,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 async fn anew(stage: &Stage) {
     assert!(stage.log.delete_session(&stage.key).await.unwrap());
-    stage.log.create_session(&stage.key, NewSession::default()).await.unwrap();
+    stage.log.create_session(&stage.key, SessionSpec::default()).await.unwrap();
 }
 
 /// Nobody told the runner: the journal alone keeps the two apart.

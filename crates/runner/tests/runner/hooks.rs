@@ -354,7 +354,7 @@ async fn a_large_rewrite_is_told_by_its_beginning_and_a_reference() {
     let rewrite = runs(&events)[1].1;
     assert_eq!((rewrite.updated_input.clone(), rewrite.preview.as_ref().unwrap().len()), (None, 512));
     let reference =
-        riverrun_log::BlobRef::parse(rewrite.updated_input_ref.as_ref().unwrap().as_str()).unwrap();
+        riverrun_log::BlobId::parse(rewrite.updated_input_ref.as_ref().unwrap().as_str()).unwrap();
     let blob = stage.log.blob(&stage.key.tenant, &reference).await.unwrap().unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&blob.bytes).unwrap(), arguments);
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, spill, write_record};
 use riverrun_fold::{Change, State};
 use riverrun_log::{
-    Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, NewBlob, Progress, SealedTurn,
-    SessionKey, TaskFact, Ticket, TurnFact,
+    Append, Chunk, Clock, DurableAppend, Epoch, Fact, Link, Log, LogError, LogTicket, NewAction, NewBlob,
+    SealedTurnRecord, SessionKey, TaskFact, TurnFact, WorkProgress,
 };
 use riverrun_runner::{
     AppendOutcome, AppendedEvents, Entry, Incarnation, Journal, JournalError, JournalFuture, PendingAppend,
@@ -104,11 +104,11 @@ impl TestJournal {
     }
 }
 
-fn failed(error: Error) -> JournalError {
+fn failed(error: LogError) -> JournalError {
     match error {
-        Error::Fenced { .. } => JournalError::Fenced,
-        Error::NoSession(_) => JournalError::NoSession,
-        Error::CommandExists { .. } => JournalError::CommandExists,
+        LogError::Fenced { .. } => JournalError::Fenced,
+        LogError::NoSession(_) => JournalError::NoSession,
+        LogError::CommandExists { .. } => JournalError::CommandExists,
         error => JournalError::Unavailable(error.to_string()),
     }
 }
@@ -116,16 +116,16 @@ fn failed(error: Error) -> JournalError {
 /// An entry that the log will not have taken.
 struct Late {
     entry: Entry,
-    ticket: Ticket<Appended>,
+    ticket: LogTicket<DurableAppend>,
 }
 
 impl PendingAppend for Late {
-    fn ticket(&mut self) -> &mut Ticket<Appended> {
+    fn ticket(&mut self) -> &mut LogTicket<DurableAppend> {
         &mut self.ticket
     }
 
-    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome {
-        assert_eq!(answer.err(), Some(Error::Full));
+    fn complete(self: Box<Self>, answer: Result<DurableAppend, LogError>) -> AppendOutcome {
+        assert_eq!(answer.err(), Some(LogError::Full));
         AppendOutcome::Retrying(Box::pin(std::future::ready(Err((JournalError::Full, self.entry)))))
     }
 }
@@ -133,15 +133,15 @@ impl PendingAppend for Late {
 /// An entry that is durable already.
 struct Done {
     landed: AppendedEvents,
-    ticket: Ticket<Appended>,
+    ticket: LogTicket<DurableAppend>,
 }
 
 impl PendingAppend for Done {
-    fn ticket(&mut self) -> &mut Ticket<Appended> {
+    fn ticket(&mut self) -> &mut LogTicket<DurableAppend> {
         &mut self.ticket
     }
 
-    fn complete(self: Box<Self>, _answer: Result<Appended, Error>) -> AppendOutcome {
+    fn complete(self: Box<Self>, _answer: Result<DurableAppend, LogError>) -> AppendOutcome {
         AppendOutcome::Durable(self.landed)
     }
 }
@@ -161,18 +161,19 @@ impl Journal for TestJournal {
     ) -> JournalFuture<'a, Option<Box<dyn PendingAppend>>> {
         Box::pin(async move {
             if self.late.fetch_sub(1, Ordering::SeqCst) > 0 {
-                let (promise, ticket) = Ticket::pending();
+                let (promise, ticket) = LogTicket::pending();
                 tokio::spawn(async move {
                     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                    promise.resolve(Err(Error::Full));
+                    promise.resolve(Err(LogError::Full));
                 });
                 let late: Box<dyn PendingAppend> = Box::new(Late { entry: std::mem::take(entry), ticket });
                 return Ok(Some(late));
             }
             let landed = self.try_append(of, entry).await?;
             let (first, last) = (landed.first, landed.last);
-            let appended = Appended { first, last, link: Link::START, duplicate: false };
-            let done: Box<dyn PendingAppend> = Box::new(Done { landed, ticket: Ticket::ready(Ok(appended)) });
+            let appended = DurableAppend { first, last, link: Link::START, duplicate: false };
+            let done: Box<dyn PendingAppend> =
+                Box::new(Done { landed, ticket: LogTicket::ready(Ok(appended)) });
             Ok(Some(done))
         })
     }
@@ -210,8 +211,8 @@ impl Journal for TestJournal {
     }
 }
 
-fn stored(sealed: &riverrun_fold::SealedTurn) -> SealedTurn {
-    SealedTurn {
+fn stored(sealed: &riverrun_fold::SealedTurn) -> SealedTurnRecord {
+    SealedTurnRecord {
         turn: sealed.turn.turn_id.clone(),
         task: sealed.turn.task_id.clone().expect("turns of the runner have a root task"),
         first: sealed.turn.first_sequence,
@@ -239,14 +240,14 @@ fn facts_of(event: &Event, out: &mut Vec<Fact>) {
             first: event.sequence,
         })
     };
-    let time = riverrun_log::Timestamp::from_millis(event.timestamp.millis() as u64);
+    let time = riverrun_log::UnixMillis::from_millis(event.timestamp.millis() as u64);
     let body = || event.raw_payload.as_ref().map(|raw| Bytes::from(raw.get().to_owned())).unwrap_or_default();
     match event.payload.as_ref().expect("checked before") {
-        Payload::TurnSubmitted(_) => out.push(turn("accepted", Progress::Open)),
-        Payload::TurnStarted(_) => out.push(turn("running", Progress::Open)),
-        Payload::TurnCompleted(_) => out.push(turn("completed", Progress::Terminal)),
-        Payload::TurnFailed(_) => out.push(turn("failed", Progress::Terminal)),
-        Payload::TurnCancelled(_) => out.push(turn("cancelled", Progress::Terminal)),
+        Payload::TurnSubmitted(_) => out.push(turn("accepted", WorkProgress::Open)),
+        Payload::TurnStarted(_) => out.push(turn("running", WorkProgress::Open)),
+        Payload::TurnCompleted(_) => out.push(turn("completed", WorkProgress::Terminal)),
+        Payload::TurnFailed(_) => out.push(turn("failed", WorkProgress::Terminal)),
+        Payload::TurnCancelled(_) => out.push(turn("cancelled", WorkProgress::Terminal)),
         Payload::TaskCreated(_) => out.push(Fact::Task(TaskFact {
             task: event.scope.task_id.clone().expect("a task's event names it"),
             turn: event.scope.turn_id.clone().expect("a task's event names its turn"),

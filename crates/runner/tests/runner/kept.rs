@@ -18,7 +18,7 @@ fn with_bytes(mut say: Say, bytes: &'static [u8]) -> Say {
 
 async fn blob(stage: &Stage, reference: &BlobRef) -> (Vec<u8>, String) {
     let BlobRef::Bare(name) = reference else { panic!("{reference:?}") };
-    let reference = riverrun_log::BlobRef::parse(name).unwrap();
+    let reference = riverrun_log::BlobId::parse(name).unwrap();
     let blob = stage.log.blob(&stage.key.tenant, &reference).await.unwrap().expect("the reference resolves");
     (blob.bytes.to_vec(), blob.info.media_type)
 }
@@ -207,7 +207,7 @@ async fn a_request_brings_along_only_so_much() {
     stage.runner.submit(&stage.key, submit).await.unwrap();
     assert_eq!(stage.ended("turn_1").await, "completed");
     let requests = stage.script.requests.lock().unwrap();
-    let [riverrun_provider::History::User { parts }] = requests[0].history.as_slice() else {
+    let [riverrun_provider::HistoryEntry::User { parts }] = requests[0].history.as_slice() else {
         panic!("{:?}", requests[0].history.len())
     };
     let inline = |part: &Block| matches!(part, Block::Image(image) if image.image_url.is_some());

@@ -45,7 +45,7 @@ fn scene() -> (Script, Vec<AgentSpec>, Calls) {
 async fn see_through(stage: &Stage) -> String {
     for _ in 0..5_000 {
         let record = stage.log.turn(&stage.key, &"turn_1".parse().unwrap()).await.unwrap();
-        if record.is_some_and(|record| record.fact.progress == riverrun_log::Progress::Terminal) {
+        if record.is_some_and(|record| record.fact.progress == riverrun_log::WorkProgress::Terminal) {
             return stage.ended("turn_1").await;
         }
         let state = stage.state().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{CommandId, TaskId, TurnId};
-use riverrun_provider::{Category, History};
+use riverrun_provider::{Category, HistoryEntry};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CancelMode, CommandError, Decision, RequestKey};
 
@@ -40,8 +40,7 @@ async fn a_steer_and_its_name_are_one_append() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.count("input.steered").await, 1);
     let requests = stage.script.requests.lock().unwrap();
-    let is_it =
-        |entry: &&History| matches!(entry, History::User { parts } if parts[0].text() == Some("and this"));
+    let is_it = |entry: &&HistoryEntry| matches!(entry, HistoryEntry::User { parts } if parts[0].text() == Some("and this"));
     assert_eq!(requests.last().unwrap().history.iter().filter(is_it).count(), 1);
 }
 

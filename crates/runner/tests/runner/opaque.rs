@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::RawJson;
 use riverrun_provider::{
-    ItemKind, ModelEvent, ModelRequest, Refusal, StopReason, anthropic, chat, gemini, openai,
+    ItemKind, ModelEvent, ModelRequest, RequestFlaw, StopReason, anthropic, chat, gemini, openai,
 };
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::Approval;
@@ -20,7 +20,7 @@ const SIGNATURE: &str = "Er+/==\\ \"q\" \u{e9}\u{1f600}\u{2028}";
 struct Api {
     name: &'static str,
     encode: fn(&ModelRequest, &str) -> Value,
-    check: fn(&Value) -> Result<(), Refusal>,
+    check: fn(&Value) -> Result<(), RequestFlaw>,
     /// What the model's thought and its call bring along.
     thought: Value,
     call: Option<Value>,

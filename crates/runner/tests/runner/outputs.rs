@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Item, Part, RawJson, ToolResultItem};
-use riverrun_provider::History;
+use riverrun_provider::HistoryEntry;
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
 use riverrun_runner::{AgentSpec, Busy, Decision, Settings, Submit};
 use serde_json::json;
@@ -66,7 +66,7 @@ async fn guardrails_stop_inputs_outputs_and_calls() {
                 requests[1]
                     .history
                     .iter()
-                    .any(|entry| matches!(entry, History::ToolResult { is_error: true, .. }))
+                    .any(|entry| matches!(entry, HistoryEntry::ToolResult { is_error: true, .. }))
             );
         }
     }
@@ -114,7 +114,7 @@ async fn a_structured_output_is_repaired_once() {
     assert_eq!(stage.said("turn_1").await, r#"{"n":1}"#);
     let told = {
         let requests = stage.script.requests.lock().unwrap();
-        let Some(History::User { parts }) = requests[1].history.last() else { panic!("it is told why") };
+        let Some(HistoryEntry::User { parts }) = requests[1].history.last() else { panic!("it is told why") };
         parts[0].text().unwrap_or_default().to_owned()
     };
     assert!(told.contains("not json") && told.contains("it is not JSON"), "{told}");
@@ -154,7 +154,7 @@ async fn a_client_run_tool_ends_the_turn_and_the_next_brings_its_result() {
         stage.runner.submit(&stage.key, next).await.unwrap();
         assert_eq!(stage.ended("turn_2").await, "completed");
         let requests = stage.script.requests.lock().unwrap();
-        let Some(History::ToolResult { parts, is_error: false, .. }) = requests[1].history.last() else {
+        let Some(HistoryEntry::ToolResult { parts, is_error: false, .. }) = requests[1].history.last() else {
             panic!("{:?}", requests[1])
         };
         assert_eq!(parts[0].text(), Some("blue"));

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use riverrun_event::{Author, Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
-use riverrun_log::{NewSession, SessionKey, Shard, WorkScope};
+use riverrun_event::{Author, Draft, EventScope, EventType, SessionInfo, TurnCancelled, TurnId};
+use riverrun_log::{SessionKey, SessionSpec, Shard, WorkScope};
 use riverrun_provider::Price;
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Decision, Entry, Journal};
@@ -69,8 +69,9 @@ async fn others_may_write_in_between() {
     for count in 1..4 {
         stage.until_count("model.delta", count).await;
         let info = SessionInfo { title: Some(format!("title {count}")), ..SessionInfo::default() };
-        let events =
-            vec![Draft::new(EventType::SessionUpdated, &Scope::default(), &info).into_decoded().unwrap()];
+        let events = vec![
+            Draft::new(EventType::SessionUpdated, &EventScope::default(), &info).into_decoded().unwrap(),
+        ];
         stage
             .journal
             .append(&stage.journal.open(&stage.key).await.unwrap(), &mut Entry { events, ..Entry::default() })
@@ -90,11 +91,11 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
     let stage = Stage::new(Script::new(vec![slow_text("a b c d", SECOND), text("ok")]), vec![agent()]).await;
     let submitted = stage.submit("turn_1", "go").await;
     stage.until("model.delta").await;
-    let scope = Scope {
+    let scope = EventScope {
         thread_id: Some("main".parse().unwrap()),
         turn_id: Some(TurnId::new("turn_1").unwrap()),
         task_id: Some(submitted.task_id),
-        ..Scope::default()
+        ..EventScope::default()
     };
     // Another owner of the session: what a producer writes about a hosted turn does not count.
     let cancelled = Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default());
@@ -140,7 +141,7 @@ async fn a_thousand_waiting_sessions_hold_no_actor_and_all_time_out() {
         let key = SessionKey::new(stage.key.tenant.clone(), format!("ses_{place}").parse().unwrap());
         stage
             .log
-            .create_session(&key, NewSession { status: "idle".to_owned(), ..NewSession::default() })
+            .create_session(&key, SessionSpec { status: "idle".to_owned(), ..SessionSpec::default() })
             .await
             .unwrap();
         stage.runner.submit(&key, turn_of("turn_1", "go")).await.unwrap();

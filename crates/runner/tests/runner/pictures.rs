@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use riverrun_event::{Block, Item, RawJson};
-use riverrun_provider::{History, ItemKind, ModelEvent, StopReason};
+use riverrun_provider::{HistoryEntry, ItemKind, ModelEvent, StopReason};
 use serde_json::json;
 
 use crate::script::{Say, Script, completed, text};
@@ -60,7 +60,7 @@ async fn what_a_model_draws_stands_between_its_words_and_goes_back_whole() {
     stage.submit("turn_2", "and?").await;
     assert_eq!(stage.ended("turn_2").await, "completed");
     let requests = stage.script.requests.lock().unwrap();
-    let Some(History::Assistant { parts, opaque }) = requests[1].history.get(1) else {
+    let Some(HistoryEntry::Assistant { parts, opaque }) = requests[1].history.get(1) else {
         panic!("{:?}", requests[1].history.len())
     };
     assert_eq!(opaque.as_ref().map(RawJson::get), Some(SIGNED), "with the proof of its maker");

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use riverrun_event::{RawJson, Usage};
 use riverrun_provider::{
-    Category, History, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Price, Provider,
+    Category, HistoryEntry, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Price, Provider,
     StopReason,
 };
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ impl Script {
 
     fn next(&self, request: &ModelRequest) -> Say {
         let model = request.model.as_str();
-        let is_call = |entry: &&History| matches!(entry, History::ToolCall { .. });
+        let is_call = |entry: &&HistoryEntry| matches!(entry, HistoryEntry::ToolCall { .. });
         let steps = request.history.iter().filter(is_call).count().min(1);
         if let Some((_, answers)) = self.scenes.lock().unwrap().iter().find(|(name, _)| name == model) {
             return answers[steps].clone();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{Part, TaskId};
-use riverrun_provider::{Category, History};
+use riverrun_provider::{Category, HistoryEntry};
 use riverrun_runner::agent::{Approval, Limits};
 use riverrun_runner::{AgentSpec, CommandError, Decision, RequestKey, Spawn, Submitted};
 
@@ -35,13 +35,13 @@ async fn spawn(
 }
 
 /// What the model of the root task read last.
-fn read(stage: &Stage) -> Vec<History> {
+fn read(stage: &Stage) -> Vec<HistoryEntry> {
     let requests = stage.script.requests.lock().unwrap();
     requests.iter().rev().find(|request| request.model == "m").expect("it was asked").history.clone()
 }
 
-fn words(entry: &History) -> String {
-    let History::User { parts } = entry else { panic!("no input: {entry:?}") };
+fn words(entry: &HistoryEntry) -> String {
+    let HistoryEntry::User { parts } = entry else { panic!("no input: {entry:?}") };
     parts.iter().filter_map(Part::text).collect()
 }
 
@@ -68,7 +68,7 @@ async fn its_parent_waits_for_it_and_reads_what_it_says_and_cites() {
         assert_eq!(stage.count(kind).await, 1, "{kind}");
     }
     let history = read(&stage);
-    let [History::User { .. }, History::Assistant { .. }, told] = history.as_slice() else {
+    let [HistoryEntry::User { .. }, HistoryEntry::Assistant { .. }, told] = history.as_slice() else {
         panic!("{history:?}")
     };
     let told = words(told);
@@ -95,7 +95,8 @@ async fn it_works_while_its_parent_waits_for_a_decision_and_over_a_new_owner() {
     assert_eq!(stage.count("input.steered").await, 1);
     assert_eq!(made.lock().unwrap().len(), 1);
     let history = read(&stage);
-    let [.., History::ToolCall { .. }, History::ToolResult { .. }, told] = history.as_slice() else {
+    let [.., HistoryEntry::ToolCall { .. }, HistoryEntry::ToolResult { .. }, told] = history.as_slice()
+    else {
         panic!("{history:?}")
     };
     assert!(words(told).contains("found"), "{told:?}");
@@ -114,7 +115,7 @@ async fn one_that_is_closed_or_fails_is_told_of_too() {
     stage.runner.close_subagent(&stage.key, &first.task_id, Some("enough".to_owned())).await.unwrap();
     assert_eq!(stage.ended("turn_1").await, "completed");
     let told: String =
-        read(&stage).iter().filter(|entry| matches!(entry, History::User { .. })).map(words).collect();
+        read(&stage).iter().filter(|entry| matches!(entry, HistoryEntry::User { .. })).map(words).collect();
     assert!(told.contains("enough") && told.contains(first.task_id.as_str()), "{told}");
     assert!(told.contains("it broke") && told.contains(second.task_id.as_str()), "{told}");
 }

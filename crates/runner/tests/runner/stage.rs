@@ -7,7 +7,7 @@ use std::time::Duration;
 use riverrun_event::{Event, OwnerId, SessionId, TenantId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::memory::MemoryLog;
-use riverrun_log::{Clock, Log, NewSession, SeededRandom, SessionKey, Shard, Timestamp};
+use riverrun_log::{Clock, Log, SeededRandom, SessionKey, SessionSpec, Shard, UnixMillis};
 use riverrun_runner::{AgentSpec, Journal, Options, Registry, Runner, Submit, Submitted};
 
 use crate::journal::{TestJournal, events};
@@ -23,8 +23,8 @@ impl TokioClock {
 }
 
 impl Clock for TokioClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(1_800_000_000_000 + self.0.elapsed().as_millis() as u64)
+    fn now(&self) -> UnixMillis {
+        UnixMillis::from_millis(1_800_000_000_000 + self.0.elapsed().as_millis() as u64)
     }
 }
 
@@ -64,7 +64,7 @@ impl Stage {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let log: Arc<dyn Log> = Arc::new(MemoryLog::new(clock.clone()));
         let key = SessionKey::new(TenantId::new("ten_a").unwrap(), SessionId::new("ses_a").unwrap());
-        log.create_session(&key, NewSession { status: "idle".to_owned(), ..NewSession::default() })
+        log.create_session(&key, SessionSpec { status: "idle".to_owned(), ..SessionSpec::default() })
             .await
             .unwrap();
         let registry = Arc::new(registry);
@@ -122,7 +122,7 @@ impl Stage {
         for _ in 0..8_000 {
             let record = self.log.turn(&self.key, &id).await.unwrap();
             if let Some(record) =
-                record.filter(|record| record.fact.progress == riverrun_log::Progress::Terminal)
+                record.filter(|record| record.fact.progress == riverrun_log::WorkProgress::Terminal)
             {
                 self.check(&id).await;
                 return record.fact.status;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::TurnId;
-use riverrun_provider::{Category, History};
+use riverrun_provider::{Category, HistoryEntry};
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
 use riverrun_runner::{AgentSpec, CancelMode, Decision};
 
@@ -28,10 +28,10 @@ fn asked(stage: &Stage) -> Vec<String> {
     let requests = stage.script.requests.lock().unwrap();
     let history = &requests.last().expect("a model was asked").history;
     let texts = history.iter().map(|entry| match entry {
-        History::User { parts } => format!("user: {}", parts[0].text().unwrap_or_default()),
-        History::Assistant { parts, .. } => format!("model: {}", parts[0].text().unwrap_or_default()),
-        History::ToolCall { name, .. } => format!("call: {name}"),
-        History::ToolResult { .. } => "result".to_owned(),
+        HistoryEntry::User { parts } => format!("user: {}", parts[0].text().unwrap_or_default()),
+        HistoryEntry::Assistant { parts, .. } => format!("model: {}", parts[0].text().unwrap_or_default()),
+        HistoryEntry::ToolCall { name, .. } => format!("call: {name}"),
+        HistoryEntry::ToolResult { .. } => "result".to_owned(),
         _ => "other".to_owned(),
     });
     texts.collect()

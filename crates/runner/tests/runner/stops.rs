@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{Item, TurnId};
-use riverrun_provider::{History, ModelRequest, anthropic, chat, gemini, openai};
+use riverrun_provider::{HistoryEntry, ModelRequest, anthropic, chat, gemini, openai};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CancelMode};
 
@@ -17,7 +17,8 @@ fn paced(say: Say) -> Say {
 }
 
 fn refused(request: &ModelRequest) -> Option<String> {
-    if matches!(request.history.last(), Some(History::Assistant { .. } | History::Reasoning { .. })) {
+    if matches!(request.history.last(), Some(HistoryEntry::Assistant { .. } | HistoryEntry::Reasoning { .. }))
+    {
         return Some("the model is asked to go on with its own words".to_owned());
     }
     let checks = [
@@ -112,7 +113,7 @@ async fn at_every_event<F: Future<Output = ()>>(said: Option<&'static str>, go_o
 fn check_said(stage: &Stage, place: u64, more: &str) {
     let requests = stage.script.requests.lock().unwrap();
     let read = &requests.last().expect("a model was asked").history;
-    let is_it = |entry: &&History| matches!(entry, History::User { parts } if parts[0].text() == Some(more));
+    let is_it = |entry: &&HistoryEntry| matches!(entry, HistoryEntry::User { parts } if parts[0].text() == Some(more));
     assert_eq!(read.iter().filter(is_it).count(), 1, "stopped at {place}: {read:#?}");
 }
 

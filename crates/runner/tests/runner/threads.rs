@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{ThreadId, TurnId};
-use riverrun_provider::{History, ModelRequest};
+use riverrun_provider::{HistoryEntry, ModelRequest};
 use riverrun_runner::{Busy, CancelMode, Submit};
 
 use crate::script::{Script, slow_text, text};
@@ -17,7 +17,7 @@ fn on(thread: &str, turn: &str, input: &str) -> Submit {
 
 fn asked(request: &ModelRequest) -> Vec<String> {
     let asked = request.history.iter().filter_map(|entry| match entry {
-        History::User { parts } => parts[0].text().map(ToOwned::to_owned),
+        HistoryEntry::User { parts } => parts[0].text().map(ToOwned::to_owned),
         _ => None,
     });
     asked.collect()

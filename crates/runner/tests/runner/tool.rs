@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use riverrun_event::{Block, TextBlock};
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_tool::{
-    Call, Flags, Progress, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    CallProgress, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    ToolRequest,
 };
 use serde_json::json;
 
@@ -26,7 +27,7 @@ impl Tool for Counting {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         let entry = (self.definition.name.clone(), call.idempotency_key.clone(), call.arguments.clone());
         self.calls.lock().unwrap().push(entry);
         Box::pin(async move {
@@ -45,7 +46,7 @@ impl Tool for Counting {
             if let Some(drafts) = call.arguments["drafts"].as_u64() {
                 for draft in 0..drafts {
                     let partial = Some(image(&format!("draft {draft}")));
-                    (call.progress)(Progress { partial, ..Progress::default() });
+                    (call.progress)(CallProgress { partial, ..CallProgress::default() });
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 let whole = vec![image("whole")];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{ActionId, ActionRequired, Block, BlockChange, Item, Part, Payload, RawJson};
-use riverrun_provider::{History, ModelEvent, StopReason};
+use riverrun_provider::{HistoryEntry, ModelEvent, StopReason};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Decide, Decision};
 
@@ -20,7 +20,7 @@ pub fn result(stage: &Stage, id: &str) -> (String, bool) {
     let requests = stage.script.requests.lock().unwrap();
     let history = &requests.last().expect("the model was asked").history;
     let found = history.iter().rev().find_map(|entry| match entry {
-        History::ToolResult { call_id, parts, is_error, .. } if call_id == id => {
+        HistoryEntry::ToolResult { call_id, parts, is_error, .. } if call_id == id => {
             Some((parts.iter().filter_map(Part::text).collect(), *is_error))
         }
         _ => None,
@@ -56,7 +56,7 @@ async fn tools_run_and_the_model_reads_their_results() {
     // What the model thought goes back with its calls, to whoever made it.
     let requests = stage.script.requests.lock().unwrap();
     assert!(requests[1].history.iter().any(
-        |entry| matches!(entry, History::Reasoning { opaque: Some(_), provider, .. } if provider == "script")
+        |entry| matches!(entry, HistoryEntry::Reasoning { opaque: Some(_), provider, .. } if provider == "script")
     ));
 }
 

@@ -121,7 +121,7 @@ async fn the_conversation_is_read_in_the_order_in_which_turns_ran() {
         .iter()
         .map(|request| {
             let asked = request.history.iter().filter_map(|entry| match entry {
-                riverrun_provider::History::User { parts } => parts[0].text(),
+                riverrun_provider::HistoryEntry::User { parts } => parts[0].text(),
                 _ => None,
             });
             asked.collect()

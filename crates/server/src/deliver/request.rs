@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
-use riverrun_dialect::{Approvals, Dialect, IndexUnit, Language, Languages, Options, gemini};
+use riverrun_dialect::{Approvals, Dialect, Language, Languages, OffsetUnit, ReaderOptions, gemini};
 use riverrun_event::{Cursor, ErrorCode};
 use riverrun_runner::Deltas;
 use riverrun_session::{CatchUp, Follow, Request, TypePattern};
@@ -60,12 +60,12 @@ pub fn read_request(params: &Params, headers: &HeaderMap) -> Result<Request, Pro
     })
 }
 
-fn options(dialect: Dialect, params: &Params, headers: &HeaderMap) -> Result<Options, Problem> {
+fn options(dialect: Dialect, params: &Params, headers: &HeaderMap) -> Result<ReaderOptions, Problem> {
     let chosen = (languages(params, headers)?, approvals(params)?);
     // Readers of the other dialects get the same bytes whatever they choose here.
     let (languages, approvals) = if dialect == Dialect::Blocks { chosen } else { Default::default() };
     let index_unit = index_unit(params.get("index_unit"))?;
-    Ok(Options { index_unit, languages, approvals, ..Options::default() })
+    Ok(ReaderOptions { index_unit, languages, approvals, ..ReaderOptions::default() })
 }
 
 /// The languages of a reader: `?language=`, else `Accept-Language`.
@@ -115,9 +115,9 @@ fn bad_cursor(field: &str, reason: &str) -> Problem {
     Problem::new(ErrorCode::BadCursor, reason.to_owned()).field(field.to_owned())
 }
 
-pub fn index_unit(text: Option<&str>) -> Result<IndexUnit, Problem> {
-    let Some(text) = text else { return Ok(IndexUnit::default()) };
-    IndexUnit::parse(text).ok_or_else(|| one_of("index_unit", text, "code_point, utf16, utf8"))
+pub fn index_unit(text: Option<&str>) -> Result<OffsetUnit, Problem> {
+    let Some(text) = text else { return Ok(OffsetUnit::default()) };
+    OffsetUnit::parse(text).ok_or_else(|| one_of("index_unit", text, "code_point, utf16, utf8"))
 }
 
 pub fn catch_up(text: Option<&str>) -> Result<CatchUp, Problem> {

@@ -98,7 +98,7 @@ impl CredentialView {
             created_at: stored.created_at.millis(),
             expires_at: stored.expires_at.millis(),
             not_after: grant.not_after,
-            revoked_at: stored.revoked_at.map(riverrun_log::Timestamp::millis),
+            revoked_at: stored.revoked_at.map(riverrun_log::UnixMillis::millis),
             credential: None,
         }
     }
@@ -308,7 +308,7 @@ pub(super) async fn renew(
     let lifetime = seconds("expiresInSeconds", command.expires_in_seconds, default, LONGEST_LIFETIME)?;
     let changed = edge.keys().change_credential(&state.stored.id, |state, now| {
         let wanted = now.plus(Duration::from_secs(lifetime)).millis().min(grant.not_after);
-        let expires_at = riverrun_log::Timestamp::from_millis(wanted.max(state.expires_at().millis()));
+        let expires_at = riverrun_log::UnixMillis::from_millis(wanted.max(state.expires_at().millis()));
         Credential { expires_at, ..state.stored.clone() }
     });
     let changed = changed.await?.ok_or_else(not_found)?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use riverrun_api::{Reach, Scope};
 use riverrun_event::{CredentialId, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Credential, Log, Timestamp};
+use riverrun_log::{Credential, Log, UnixMillis};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
@@ -64,12 +64,12 @@ pub(super) struct CredentialState {
 }
 
 impl CredentialState {
-    pub fn is_live(&self, now: Timestamp) -> bool {
+    pub fn is_live(&self, now: UnixMillis) -> bool {
         *self.live.borrow() && now < self.expires_at()
     }
 
-    pub fn expires_at(&self) -> Timestamp {
-        Timestamp::from_millis(self.expires.load(Ordering::Relaxed))
+    pub fn expires_at(&self) -> UnixMillis {
+        UnixMillis::from_millis(self.expires.load(Ordering::Relaxed))
     }
 
     pub fn watch(&self) -> watch::Receiver<bool> {
@@ -129,7 +129,7 @@ impl Credentials {
         &self,
         key: &KeyId,
         digest: &[u8; 32],
-        now: Timestamp,
+        now: UnixMillis,
     ) -> Option<Arc<CredentialState>> {
         let table = self.read();
         let ids = table.former.get(key)?;
@@ -160,7 +160,7 @@ impl Credentials {
         mine
     }
 
-    pub fn count(&self, tenant: &TenantId, key: &KeyId, now: Timestamp) -> Count {
+    pub fn count(&self, tenant: &TenantId, key: &KeyId, now: UnixMillis) -> Count {
         let table = self.read();
         let live = table.by_id.values().filter(|state| {
             state.stored.tenant == *tenant && state.browser().is_some() && state.is_live(now)
@@ -179,10 +179,10 @@ impl Credentials {
     }
 
     /// Reads what changed in the store, and forgets what expired long ago. True if something was revoked.
-    pub async fn refresh(&self, log: &Arc<dyn Log>, now: Timestamp) -> Result<bool, Problem> {
+    pub async fn refresh(&self, log: &Arc<dyn Log>, now: UnixMillis) -> Result<bool, Problem> {
         let after = self.read().version;
         let changed = log.credentials(after).await?;
-        let oldest = Timestamp::from_millis(
+        let oldest = UnixMillis::from_millis(
             now.millis().saturating_sub(u64::try_from(KEPT_AFTER_EXPIRY.as_millis()).unwrap_or(u64::MAX)),
         );
         let (revoked, has_old) = {
@@ -242,7 +242,7 @@ impl Table {
     }
 
     /// Removes what expired before a time. True if there was any.
-    fn forget(&mut self, before: Timestamp) -> bool {
+    fn forget(&mut self, before: UnixMillis) -> bool {
         let known = self.by_id.len();
         self.by_id.retain(|_, state| state.expires_at() >= before);
         if self.by_id.len() == known {

@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use super::problem::Problem;
 
 /// Checks `bytes` strictly, then decodes them. `T` refuses unknown fields by its own `deny_unknown_fields`.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8], limits: &json::Limits) -> Result<T, Problem> {
+pub fn decode<T: DeserializeOwned>(bytes: &[u8], limits: &json::JsonLimits) -> Result<T, Problem> {
     Ok(riverrun_api::decode(bytes, limits)?)
 }
 
 /// Checks JSON from outside and copies it without white space. A byte order mark in front is skipped.
-pub fn compact(bytes: &[u8], limits: &json::Limits) -> Result<String, Problem> {
+pub fn compact(bytes: &[u8], limits: &json::JsonLimits) -> Result<String, Problem> {
     Ok(riverrun_api::compact(bytes, limits)?)
 }
 

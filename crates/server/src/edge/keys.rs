@@ -15,7 +15,7 @@ use std::time::Duration;
 use riverrun_api::Scope;
 use riverrun_event::{CredentialId, ErrorCode, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{ApiKey, Clock, Credential, Log, Timestamp};
+use riverrun_log::{ApiKey, Clock, Credential, Log, UnixMillis};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Notify, watch};
 
@@ -36,14 +36,14 @@ pub(super) struct KeyState {
 
 impl KeyState {
     fn new(stored: ApiKey) -> Self {
-        let last_used = AtomicU64::new(stored.last_used_at.map_or(0, Timestamp::millis));
+        let last_used = AtomicU64::new(stored.last_used_at.map_or(0, UnixMillis::millis));
         let live = watch::Sender::new(stored.revoked_at.is_none());
         let scopes = stored.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
         Self { stored, scopes, live, last_used }
     }
 
     /// Asks for the time only if the key expires: streams look here with every batch of frames.
-    pub(super) fn is_live(&self, now: impl FnOnce() -> Timestamp) -> bool {
+    pub(super) fn is_live(&self, now: impl FnOnce() -> UnixMillis) -> bool {
         *self.live.borrow() && self.stored.expires_at.is_none_or(|at| now() < at)
     }
 
@@ -65,7 +65,7 @@ pub struct KeyRequest {
     pub tenant: TenantId,
     pub scopes: Vec<Scope>,
     pub label: String,
-    pub expires_at: Option<Timestamp>,
+    pub expires_at: Option<UnixMillis>,
 }
 
 /// A tenant, as its keys tell of it.
@@ -221,7 +221,7 @@ impl Keys {
     pub(super) async fn change_credential(
         &self,
         id: &CredentialId,
-        change: impl FnOnce(&CredentialState, Timestamp) -> Credential,
+        change: impl FnOnce(&CredentialState, UnixMillis) -> Credential,
     ) -> Result<Option<Credential>, Problem> {
         let _alone = self.changing.lock().await;
         let now = self.clock.now();
@@ -324,14 +324,14 @@ impl Keys {
 }
 
 impl KeyState {
-    fn last_used(&self) -> Option<Timestamp> {
-        Some(self.last_used.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Timestamp::from_millis)
+    fn last_used(&self) -> Option<UnixMillis> {
+        Some(self.last_used.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis::from_millis)
     }
 
     /// A use that the store does not know yet, at most one a minute.
-    fn unwritten_use(&self) -> Option<Timestamp> {
+    fn unwritten_use(&self) -> Option<UnixMillis> {
         const WRITE_EVERY_MS: u64 = 60_000;
-        let written = self.stored.last_used_at.map_or(0, Timestamp::millis);
+        let written = self.stored.last_used_at.map_or(0, UnixMillis::millis);
         self.last_used().filter(|used| used.millis() >= written.saturating_add(WRITE_EVERY_MS))
     }
 }

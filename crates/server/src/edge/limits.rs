@@ -37,7 +37,7 @@ pub struct Limits {
     pub websocket_buffer_bytes: usize,
     /// A WebSocket that has not named its key by then is closed with 4401.
     pub websocket_auth_time: Duration,
-    pub json: json::Limits,
+    pub json: json::JsonLimits,
     pub tool_arguments_bytes: usize,
     /// How often a stream says that it is alive.
     pub ping_every: Duration,
@@ -96,7 +96,7 @@ impl Default for Limits {
             websocket_frame_bytes: 256 * KIB,
             websocket_buffer_bytes: MIB,
             websocket_auth_time: Duration::from_secs(5),
-            json: json::Limits::default(),
+            json: json::JsonLimits::default(),
             tool_arguments_bytes: 256 * KIB,
             ping_every: Duration::from_secs(15),
             dead_after: Duration::from_secs(45),

@@ -34,7 +34,7 @@ pub struct Lines {
     is_cut: bool,
     max_line: usize,
     idle: Duration,
-    json: json::Limits,
+    json: json::JsonLimits,
     number: u64,
 }
 

@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use riverrun_api::Scope;
 use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{ApiKey, Timestamp};
+use riverrun_log::{ApiKey, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use super::auth::{Caller, PathId, not_found};
@@ -90,9 +90,9 @@ impl From<ApiKey> for KeyView {
             scopes: key.scopes,
             label: key.label,
             created_at: key.created_at.millis(),
-            expires_at: key.expires_at.map(Timestamp::millis),
-            revoked_at: key.revoked_at.map(Timestamp::millis),
-            last_used_at: key.last_used_at.map(Timestamp::millis),
+            expires_at: key.expires_at.map(UnixMillis::millis),
+            revoked_at: key.revoked_at.map(UnixMillis::millis),
+            last_used_at: key.last_used_at.map(UnixMillis::millis),
             key: None,
             former_until: None,
         }

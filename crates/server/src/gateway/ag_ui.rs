@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use riverrun_dialect::ag_ui::request::{RunAgentInput, decode};
-use riverrun_dialect::request::{InputItem, Listed};
+use riverrun_dialect::request::{InputItem, ListedMessage};
 use riverrun_dialect::{Dialect, ag_ui};
 use riverrun_event::{RawJson, TurnId};
 use riverrun_log::SessionKey;
@@ -90,7 +90,7 @@ fn answered(input: &RunAgentInput, known: &[(String, TurnId)]) -> Option<TurnId>
 }
 
 /// By its id; a result by its call, because the client named it.
-fn turn_of(known: &[(String, TurnId)], message: &Listed) -> Option<TurnId> {
+fn turn_of(known: &[(String, TurnId)], message: &ListedMessage) -> Option<TurnId> {
     let call = message.items.first().and_then(|item| match item {
         InputItem::ToolResult { call_id, .. } => Some(call_id),
         _ => None,

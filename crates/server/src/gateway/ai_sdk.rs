@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use riverrun_dialect::Dialect;
 use riverrun_dialect::ai_sdk::request::{ChatRequest, Trigger, decode, turn_of};
-use riverrun_dialect::request::Listed;
+use riverrun_dialect::request::ListedMessage;
 use riverrun_event::TurnId;
-use riverrun_fold::Turn;
+use riverrun_fold::TurnState;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Busy, CancelMode, CommandError, Decision, Settings, Submit, Submitted};
 
@@ -72,7 +72,7 @@ async fn ask(
     let earlier = chat.earlier();
     // The id of a message that is there already, or an answer that is wanted anew: what stood behind it is gone.
     let is_edit = chat.message_id.is_some() || chat.trigger == Trigger::Regenerate;
-    let turn_of = |message: &Listed| {
+    let turn_of = |message: &ListedMessage| {
         told(state, &message.id).or_else(|| Some(turn_asked_by(state, &message.id)?.turn_id.clone()))
     };
     let place = conversation::place(state, &earlier, turn_of, is_edit);
@@ -188,7 +188,7 @@ pub async fn stop(State(app): State<App>, Path(chat): Path<String>, request: Req
 async fn last_turn(
     app: &App,
     key: &SessionKey,
-    is_meant: impl Fn(&Turn) -> bool,
+    is_meant: impl Fn(&TurnState) -> bool,
 ) -> Result<Option<Started>, Refusal> {
     let Some(hub) = app.hubs().get(key).await? else { return Ok(None) };
     let state = app.sessions().state_at(key, hub.head()).await?;

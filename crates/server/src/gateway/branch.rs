@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::{Decoded, Payload, Sequence, SessionId, TurnId};
 use riverrun_log::SessionKey;
 
@@ -47,7 +47,7 @@ pub(super) async fn session_behind(
     if !turn.status.is_terminal() {
         let message = "the previous response is in progress and another one waits for it; \
                        wait until it has ended to go on from it once more";
-        let failure = Failure::new(400, "previous_response_in_progress", message);
+        let failure = RequestFailure::new(400, "previous_response_in_progress", message);
         return Err(failure.param("previous_response_id").into());
     }
     caller.require_all_sessions()?;

@@ -9,9 +9,9 @@
 //!
 //! What the client's list leaves out the model does not read; in the log it stays.
 
-use riverrun_dialect::request::{Listed, Output};
+use riverrun_dialect::request::{FunctionOutput, ListedMessage};
 use riverrun_event::{Item, RawJson, ThreadId, TurnId};
-use riverrun_fold::{Action, ActionStatus, State, Turn};
+use riverrun_fold::{ActionState, ActionStatus, State, TurnState};
 use riverrun_log::SessionKey;
 use riverrun_runner::{Decision, Submit};
 use serde_json::{Value, json};
@@ -50,14 +50,14 @@ pub async fn state_before(app: &App, key: &SessionKey, before: Option<&TurnId>) 
 /// what is new takes the place of something.
 pub fn place(
     state: &State,
-    earlier: &[Listed],
-    turn_of: impl Fn(&Listed) -> Option<TurnId>,
+    earlier: &[ListedMessage],
+    turn_of: impl Fn(&ListedMessage) -> Option<TurnId>,
     is_edit: bool,
 ) -> Place {
     let Some(newest) = state.turns.last() else {
         return Place { thread: Some(main()), new_from: 0 };
     };
-    let known = |message: &Listed| {
+    let known = |message: &ListedMessage| {
         let id = turn_of(message)?;
         state.turns.iter().find(|turn| turn.turn_id == id)
     };
@@ -79,15 +79,15 @@ fn main() -> ThreadId {
 }
 
 /// A turn that was taken from the queue before it began was never part of the conversation.
-pub fn is_last_of_thread(state: &State, turn: &Turn) -> bool {
-    let is_told = |other: &&Turn| !other.status.is_terminal() || other.started_at.is_some();
+pub fn is_last_of_thread(state: &State, turn: &TurnState) -> bool {
+    let is_told = |other: &&TurnState| !other.status.is_terminal() || other.started_at.is_some();
     let of_thread = state.turns.iter().filter(|other| other.thread_id == turn.thread_id);
     of_thread.rev().find(is_told).is_none_or(|last| last.turn_id == turn.turn_id)
 }
 
 /// The turn that a client's message began, by the id that the client gave it; the newest if it was edited.
-pub fn turn_asked_by<'a>(state: &'a State, message: &str) -> Option<&'a Turn> {
-    let is_it = |turn: &&Turn| {
+pub fn turn_asked_by<'a>(state: &'a State, message: &str) -> Option<&'a TurnState> {
+    let is_it = |turn: &&TurnState| {
         let request: Option<Value> = turn.request.as_ref().and_then(|raw| raw.to().ok());
         request.is_some_and(|request| request["messageId"] == message)
     };
@@ -95,13 +95,13 @@ pub fn turn_asked_by<'a>(state: &'a State, message: &str) -> Option<&'a Turn> {
 }
 
 /// Puts a submit into its place. A new thread has the name of its first turn.
-pub fn put(submit: &mut Submit, place: Place, earlier: &[Listed], turn: &TurnId) {
+pub fn put(submit: &mut Submit, place: Place, earlier: &[ListedMessage], turn: &TurnId) {
     submit.thread_id = place.thread.or_else(|| ThreadId::new(turn.as_str()).ok());
     submit.history = earlier[place.new_from..].iter().flat_map(items).collect();
 }
 
 /// The items of a message. They share its id, as they did there.
-fn items(message: &Listed) -> Vec<Item> {
+fn items(message: &ListedMessage) -> Vec<Item> {
     message.items.iter().filter_map(|item| item.to_item(message.id.clone())).collect()
 }
 
@@ -111,8 +111,8 @@ pub fn asked(dialect: &str, message: Option<&str>) -> Option<RawJson> {
 }
 
 /// The answers to calls that wait for the client to run them. Outputs of other calls are known already.
-pub fn answers(state: &State, outputs: &[Output]) -> Vec<Answer> {
-    let answer = |action: &Action| {
+pub fn answers(state: &State, outputs: &[FunctionOutput]) -> Vec<Answer> {
+    let answer = |action: &ActionState| {
         let call = action.tool_call_id.as_ref()?.as_str();
         let output = outputs.iter().rfind(|output| output.call_id == call)?;
         let (decision, message) = match &output.result {
@@ -125,8 +125,8 @@ pub fn answers(state: &State, outputs: &[Output]) -> Vec<Answer> {
 }
 
 /// The calls that wait for the client to run them.
-pub fn client_run(state: &State) -> impl Iterator<Item = &Action> {
-    let is_client_run = |action: &&Action| {
+pub fn client_run(state: &State) -> impl Iterator<Item = &ActionState> {
+    let is_client_run = |action: &&ActionState| {
         let request: Value = action.request.to().unwrap_or_default();
         action.status == ActionStatus::Pending && request["actionType"] == "client_tool"
     };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::{StreamExt, TryStreamExt};
-use riverrun_dialect::request::Failure;
-use riverrun_dialect::{Answer, Dialect, Weight};
+use riverrun_dialect::request::RequestFailure;
+use riverrun_dialect::{Dialect, Weight, WholeAnswer};
 use riverrun_event::ErrorCode;
 use riverrun_session::FrameBatch;
 use tokio::time::{Instant, timeout_at};
@@ -56,9 +56,9 @@ pub async fn stream_or_refuse(
 async fn refusal(app: &App, started: &Started, dialect: Dialect) -> Result<Refusal, Problem> {
     let dialect = if dialect == Dialect::Responses { Dialect::Chat } else { dialect };
     Ok(match told(app, started, dialect).await? {
-        Answer::Failed(failure) => failure.into(),
-        Answer::Whole(_) | Answer::Open(_) | Answer::None => {
-            Failure::new(500, "internal", "the turn ended without an answer").into()
+        WholeAnswer::Failed(failure) => failure.into(),
+        WholeAnswer::Whole(_) | WholeAnswer::Open(_) | WholeAnswer::None => {
+            RequestFailure::new(500, "internal", "the turn ended without an answer").into()
         }
     })
 }

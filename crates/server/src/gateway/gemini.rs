@@ -3,10 +3,10 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::gemini::models::{Model, model, models};
+use riverrun_dialect::gemini::models::{GeminiModel, model, models};
 use riverrun_dialect::gemini::{read_token, request};
-use riverrun_dialect::request::Failure;
-use riverrun_dialect::{Answer, Dialect, responses};
+use riverrun_dialect::request::RequestFailure;
+use riverrun_dialect::{Dialect, WholeAnswer, responses};
 
 use super::turn::{Place, Started, find, finished, ids, start, stream_from, told};
 use super::{Asking, Refusal, enter, first_frames, json, model_call};
@@ -32,7 +32,7 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
         let rest = &names[from..];
         let page = &rest[..rest.len().min(limit)];
         let next = page.last().filter(|_| page.len() < rest.len());
-        let page: Vec<Model<'_>> = page.iter().map(|name| described(&app, name)).collect();
+        let page: Vec<GeminiModel<'_>> = page.iter().map(|name| described(&app, name)).collect();
         Ok(json(models(&page, next.map(String::as_str))))
     })
     .await
@@ -47,8 +47,8 @@ pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Requ
     .await
 }
 
-fn described<'a>(app: &App, name: &'a str) -> Model<'a> {
-    Model { id: name, counts: model_call::service(app, name) == Some(DIALECT.name()) }
+fn described<'a>(app: &App, name: &'a str) -> GeminiModel<'a> {
+    GeminiModel { id: name, counts: model_call::service(app, name) == Some(DIALECT.name()) }
 }
 
 /// `POST /v1/models/MODEL:generateContent`, `…:streamGenerateContent`, `…:countTokens`.
@@ -60,7 +60,7 @@ pub async fn generate(State(app): State<App>, Path(path): Path<String>, request:
         Some(_) | None => {
             let message =
                 "only `:generateContent`, `:streamGenerateContent` and `:countTokens` are served here";
-            Err(Failure::new(404, "not_found", message).into())
+            Err(RequestFailure::new(404, "not_found", message).into())
         }
     })
     .await
@@ -74,14 +74,14 @@ async fn count(app: &App, model: &str, asking: &Asking) -> Result<Response, Refu
             "the tokens of `{model}` cannot be counted here: only a service that speaks Gemini's API counts them; \
              what a turn used is in `usageMetadata` of its answer"
         );
-        return Err(Failure::new(501, "not_provided", message).into());
+        return Err(RequestFailure::new(501, "not_provided", message).into());
     }
     let theirs = model_call::model_name(app, model).unwrap_or_default();
     let body = request::decode_count(&theirs, &asking.body)?;
     match app.agents().registry.count_tokens(model, DIALECT.name(), body).await {
         Some(Ok(counted)) => Ok(json(counted.get().to_owned())),
         Some(Err(error)) => Err(responses::error::failure_of(&error).into()),
-        None => Err(Failure::new(501, "not_provided", "this service counts no tokens").into()),
+        None => Err(RequestFailure::new(501, "not_provided", "this service counts no tokens").into()),
     }
 }
 
@@ -118,18 +118,20 @@ async fn serve(app: &App, model: &str, is_stream: bool, asking: Asking) -> Resul
 
 async fn whole(app: &App, started: &Started) -> Result<Response, Refusal> {
     match told(app, started, DIALECT).await? {
-        Answer::Whole(body) | Answer::Open(body) => Ok(json(body)),
-        Answer::Failed(failure) => Err(failure.into()),
-        Answer::None => Err(Failure::new(500, "internal", "the turn ended without an answer").into()),
+        WholeAnswer::Whole(body) | WholeAnswer::Open(body) => Ok(json(body)),
+        WholeAnswer::Failed(failure) => Err(failure.into()),
+        WholeAnswer::None => {
+            Err(RequestFailure::new(500, "internal", "the turn ended without an answer").into())
+        }
     }
 }
 
-fn lost_page() -> Failure {
+fn lost_page() -> RequestFailure {
     let message = "`pageToken` names no place in this list; begin again without it";
-    Failure::new(400, "invalid_value", message).param("pageToken")
+    RequestFailure::new(400, "invalid_value", message).param("pageToken")
 }
 
 fn lost_token(why: &str) -> Refusal {
     let message = format!("`continuationToken` cannot be gone on with: {why}; send the request without it");
-    Failure::new(400, "invalid_continuation_token", message).param("continuationToken").into()
+    RequestFailure::new(400, "invalid_continuation_token", message).param("continuationToken").into()
 }

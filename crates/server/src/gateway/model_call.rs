@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use riverrun_dialect::Dialect;
-use riverrun_dialect::request::{Failure, ModelCall, Tool, ToolChoice};
+use riverrun_dialect::request::{ModelCall, RequestFailure, RequestedTool, RequestedToolChoice};
 use riverrun_event::RawJson;
 use riverrun_runner::{Route, Settings, Submit};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,12 @@ use crate::app::App;
 
 /// The turn that a call asks for, in the words of whoever answers. A service that speaks the caller's dialect gets
 /// the caller's own request; another gets what has a counterpart, and tools and parts that have none are refused.
-pub fn routed(app: &App, call: &ModelCall, dialect: Dialect, headers: &HeaderMap) -> Result<Submit, Failure> {
+pub fn routed(
+    app: &App,
+    call: &ModelCall,
+    dialect: Dialect,
+    headers: &HeaderMap,
+) -> Result<Submit, RequestFailure> {
     let mut submit = submit(call);
     submit.source = Some(dialect.name().to_owned());
     let Some(settings) = &mut submit.settings else { return Ok(submit) };
@@ -81,23 +86,23 @@ pub(super) fn thread_holder(app: &App, name: &str) -> Option<String> {
     }
 }
 
-fn refuse_hosted(call: &ModelCall, theirs: &str) -> Result<(), Failure> {
+fn refuse_hosted(call: &ModelCall, theirs: &str) -> Result<(), RequestFailure> {
     let Some(kind) = call.hosted.first() else { return Ok(()) };
     let message = format!(
         "a tool of the type `{kind}` cannot go to `{}`, whose service speaks `{theirs}`: only functions can; \
          leave it out, or name a model of a service that has it",
         call.model
     );
-    Err(Failure::new(400, "unsupported_value", message).param("tools"))
+    Err(RequestFailure::new(400, "unsupported_value", message).param("tools"))
 }
 
-fn refuse_secrets(call: &ModelCall) -> Result<(), Failure> {
+fn refuse_secrets(call: &ModelCall) -> Result<(), RequestFailure> {
     let Some(path) = call.secrets.first() else { return Ok(()) };
     let message = format!(
         "`{path}` carries a key of another service, and every call is recorded here; call that service from a tool \
          of an agent instead"
     );
-    Err(Failure::new(400, "unsupported_parameter", message).param(path.clone()))
+    Err(RequestFailure::new(400, "unsupported_parameter", message).param(path.clone()))
 }
 
 /// Ids and the thread are the route's business.
@@ -134,7 +139,7 @@ fn settings(call: &ModelCall) -> Settings {
     }
 }
 
-pub(super) fn tool(tool: &Tool) -> Value {
+pub(super) fn tool(tool: &RequestedTool) -> Value {
     let parameters = tool.parameters.as_ref().map_or_else(|| json!({"type": "object"}), value_of);
     json!({
         "name": tool.name,
@@ -144,13 +149,13 @@ pub(super) fn tool(tool: &Tool) -> Value {
     })
 }
 
-fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+fn tool_choice(choice: &RequestedToolChoice) -> Option<Value> {
     match choice {
-        ToolChoice::Auto => None,
-        ToolChoice::None => Some("none".into()),
-        ToolChoice::Required => Some("required".into()),
-        ToolChoice::Named(name) => Some(json!({ "name": name })),
-        ToolChoice::Other(raw) => Some(value_of(raw)),
+        RequestedToolChoice::Auto => None,
+        RequestedToolChoice::None => Some("none".into()),
+        RequestedToolChoice::Required => Some("required".into()),
+        RequestedToolChoice::Named(name) => Some(json!({ "name": name })),
+        RequestedToolChoice::Other(raw) => Some(value_of(raw)),
     }
 }
 

@@ -4,8 +4,8 @@
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use riverrun_dialect::request::Failure;
-use riverrun_dialect::responses::models::{Model, model, models};
+use riverrun_dialect::request::RequestFailure;
+use riverrun_dialect::responses::models::{OpenAiModel, model, models};
 use riverrun_dialect::{Dialect, anthropic};
 
 use super::{enter, gemini, json};
@@ -21,18 +21,18 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
         let names = app.agents().models();
         if dialect == Dialect::Anthropic {
             let params = Params::parse(asking.query.as_deref(), &["limit", "after_id", "before_id"])?;
-            let page = anthropic::models::Page {
+            let page = anthropic::models::ModelPageQuery {
                 limit: params.limit(
                     "limit",
-                    anthropic::models::Page::DEFAULT,
-                    anthropic::models::Page::MOST,
+                    anthropic::models::ModelPageQuery::DEFAULT,
+                    anthropic::models::ModelPageQuery::MOST,
                 )?,
                 after: params.get("after_id").map(str::to_owned),
                 before: params.get("before_id").map(str::to_owned),
             };
             return Ok(json(anthropic::models::models(&names, &page)?));
         }
-        let all: Vec<Model<'_>> = names.iter().map(|name| described(name)).collect();
+        let all: Vec<OpenAiModel<'_>> = names.iter().map(|name| described(name)).collect();
         Ok(json(models(&all)))
     })
     .await
@@ -63,14 +63,14 @@ fn is_google(request: &Request) -> bool {
 
 /// 404 if no such model can be asked for. A gateway takes every name behind its provider's, and a route every name that
 /// begins as it says; the list has those that are known.
-pub(super) fn require(app: &App, name: &str) -> Result<(), Failure> {
+pub(super) fn require(app: &App, name: &str) -> Result<(), RequestFailure> {
     let names = app.agents().models();
     if names.iter().any(|known| known == name) || is_open(app, name) && app.agents().check(name).is_ok() {
         return Ok(());
     }
     let shown: String = name.chars().take(80).collect();
     let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
-    Err(Failure::new(404, "model_not_found", message).param("model"))
+    Err(RequestFailure::new(404, "model_not_found", message).param("model"))
 }
 
 /// True for a name that is served without being listed.
@@ -78,7 +78,7 @@ fn is_open(app: &App, name: &str) -> bool {
     name.contains('/') || !app.agents().registry.agents.contains_key(name)
 }
 
-fn described(name: &str) -> Model<'_> {
+fn described(name: &str) -> OpenAiModel<'_> {
     let owner = name.split_once('/').map_or("riverrun", |(owner, _)| owner);
-    Model { id: name, created: 0, owned_by: owner }
+    OpenAiModel { id: name, created: 0, owned_by: owner }
 }

@@ -2,8 +2,8 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::{Failure, ModelCall};
-use riverrun_dialect::{Answer, Dialect, anthropic, chat};
+use riverrun_dialect::request::{ModelCall, RequestFailure};
+use riverrun_dialect::{Dialect, WholeAnswer, anthropic, chat};
 use riverrun_log::seeded::{self, Bug};
 
 use super::anthropic::message_threads;
@@ -32,7 +32,7 @@ async fn serve(
     app: &App,
     asking: Asking,
     dialect: Dialect,
-    decode: fn(&[u8]) -> Result<ModelCall, Failure>,
+    decode: fn(&[u8]) -> Result<ModelCall, RequestFailure>,
 ) -> Result<Response, Refusal> {
     let call = decode(&asking.body)?;
     let caller = &asking.caller;
@@ -55,8 +55,10 @@ async fn serve(
     }
     finished(app, caller, &started).await?;
     match told(app, &started, dialect).await? {
-        Answer::Whole(body) | Answer::Open(body) => Ok(json(body)),
-        Answer::Failed(failure) => Err(failure.into()),
-        Answer::None => Err(Failure::new(500, "internal", "the turn ended without an answer").into()),
+        WholeAnswer::Whole(body) | WholeAnswer::Open(body) => Ok(json(body)),
+        WholeAnswer::Failed(failure) => Err(failure.into()),
+        WholeAnswer::None => {
+            Err(RequestFailure::new(500, "internal", "the turn ended without an answer").into())
+        }
     }
 }

@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use riverrun_api::ApiError;
 use riverrun_dialect::Dialect;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::ErrorCode;
 
 use crate::edge::{Problem, RequestId};
@@ -16,12 +16,12 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 /// Why a foreign request is refused: by its own words, or by the server.
 #[derive(Debug)]
 pub enum Refusal {
-    Failure(Failure),
+    Failure(RequestFailure),
     Problem(Problem),
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<RequestFailure> for Refusal {
+    fn from(failure: RequestFailure) -> Self {
         Refusal::Failure(failure)
     }
 }
@@ -38,15 +38,15 @@ impl From<ApiError> for Refusal {
     }
 }
 
-impl From<riverrun_log::Error> for Refusal {
-    fn from(error: riverrun_log::Error) -> Self {
+impl From<riverrun_log::LogError> for Refusal {
+    fn from(error: riverrun_log::LogError) -> Self {
         Refusal::Problem(error.into())
     }
 }
 
 impl Refusal {
     /// What went wrong, in the words of a dialect.
-    pub fn failure(self) -> Failure {
+    pub fn failure(self) -> RequestFailure {
         match self {
             Refusal::Problem(problem) => failure_of(&problem),
             Refusal::Failure(failure) => failure,
@@ -92,7 +92,7 @@ impl Refusal {
 
 /// What is the input here has another name there, and a turn's id is made of the caller's key where the caller has no
 /// other name for it.
-fn in_words_of(dialect: Dialect, failure: Failure) -> Failure {
+fn in_words_of(dialect: Dialect, failure: RequestFailure) -> RequestFailure {
     if failure.code == ErrorCode::UrlBlocked.as_str() {
         return failure.param(match dialect {
             Dialect::Chat | Dialect::Anthropic | Dialect::AgUi | Dialect::AiSdk => "messages",
@@ -107,10 +107,11 @@ fn in_words_of(dialect: Dialect, failure: Failure) -> Failure {
         return failure;
     }
     let message = "this `Idempotency-Key` was used with another request; use a new key for a new request";
-    Failure::new(failure.status, ErrorCode::IdempotencyMismatch.as_str(), message).param("Idempotency-Key")
+    RequestFailure::new(failure.status, ErrorCode::IdempotencyMismatch.as_str(), message)
+        .param("Idempotency-Key")
 }
 
-fn failure_of(problem: &Problem) -> Failure {
+fn failure_of(problem: &Problem) -> RequestFailure {
     let code = problem.code();
     // Foreign clients call what we call an agent a model.
     let (status, code, field) = match code {
@@ -119,7 +120,7 @@ fn failure_of(problem: &Problem) -> Failure {
         ErrorCode::SessionDeleted => (404, code.as_str(), problem.field_name()),
         other => (other.http_status(), other.as_str(), problem.field_name()),
     };
-    let failure = Failure::new(status, code, problem.detail());
+    let failure = RequestFailure::new(status, code, problem.detail());
     match field {
         Some(field) => failure.param(field),
         None => failure,
@@ -127,7 +128,7 @@ fn failure_of(problem: &Problem) -> Failure {
 }
 
 /// Our name of what a dialect's reader found wrong, for the access log and for dialects without a shape of their own.
-fn code_of(failure: &Failure) -> ErrorCode {
+fn code_of(failure: &RequestFailure) -> ErrorCode {
     match failure.status {
         400 if failure.code == "invalid_json" => ErrorCode::JsonSyntax,
         401 => ErrorCode::Unauthenticated,

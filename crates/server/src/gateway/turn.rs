@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use riverrun_dialect::request::Failure;
-use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
+use riverrun_dialect::request::RequestFailure;
+use riverrun_dialect::{Dialect, Frames, Framing, Projector, ReaderOptions, WholeAnswer};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
@@ -199,7 +199,7 @@ fn request(started: &Started, dialect: Dialect, place: Place) -> Request {
     let turn = Some(started.turn.clone());
     let catch_up = if matches!(place, Place::Now) { CatchUp::Snapshot } else { CatchUp::Replay };
     let decided = if let Place::Decided(_, last) = place { Some(last) } else { None };
-    let options = Options { decided, ..Options::default() };
+    let options = ReaderOptions { decided, ..ReaderOptions::default() };
     Request { dialect, turn, frames_seen, after, catch_up, options, ..Request::default() }
 }
 
@@ -225,7 +225,7 @@ pub async fn find(app: &App, caller: &Caller, turn: &TurnId) -> Result<Started, 
 }
 
 /// The turn as one value of the dialect, as it stands now.
-pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answer, Problem> {
+pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<WholeAnswer, Problem> {
     let mut retry_after = None;
     let projector = project(app, started, dialect, |event, _| {
         if let (Ok(Payload::RateLimitHit(hit)), true) =
@@ -236,7 +236,7 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
     });
     Ok(match projector.await?.answer() {
         // The turn's error has no word for it; the event before it has.
-        Answer::Failed(failure) if failure.status == 429 => Answer::Failed(Failure {
+        WholeAnswer::Failed(failure) if failure.status == 429 => WholeAnswer::Failed(RequestFailure {
             retry_after_seconds: failure
                 .retry_after_seconds
                 .or(retry_after.map(|millis| millis.div_ceil(1000))),
@@ -257,7 +257,7 @@ pub async fn project(
     let first = record.fact.first;
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
     let mut state = app.sessions().state_at(&started.hub.key, first.previous()).await?;
-    let options = Options { turn: Some(first), ..Options::default() };
+    let options = ReaderOptions { turn: Some(first), ..ReaderOptions::default() };
     let session = started.hub.dialect_session();
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);

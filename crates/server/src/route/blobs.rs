@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG};
 use http::{HeaderValue, StatusCode};
 use riverrun_event::ErrorCode;
-use riverrun_log::BlobRef;
+use riverrun_log::BlobId;
 use serde::Serialize;
 
 use super::{json, upload};
@@ -49,7 +49,7 @@ pub async fn get(
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let reference = BlobRef::parse(&reference).ok_or_else(|| {
+    let reference = BlobId::parse(&reference).ok_or_else(|| {
         Problem::new(ErrorCode::BadRef, "a blob reference is `blob_` and 64 hexadecimal digits").field("ref")
     })?;
     let blob = app.log().blob(caller.tenant(), &reference).await?.ok_or_else(not_found)?;

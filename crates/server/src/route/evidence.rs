@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 use riverrun_event::{BlobRef as EventBlobRef, EventType, EvidenceChanged, Sequence};
 use riverrun_fold::read_model::{self, ReadModels};
-use riverrun_log::{BlobRef, Fact, NewBlob};
+use riverrun_log::{BlobId, Fact, NewBlob};
 use serde::Serialize;
 use serde_json::{Map, Value, json as object};
 
@@ -66,7 +66,7 @@ pub async fn post(
         ..EvidenceChanged::default()
     };
     let event = draft_about(EventType::EvidenceChanged, ("evidenceId", &evidence_id), &changed)?;
-    let facts = vec![Fact::Blob(BlobRef::from_digest(*info.reference.digest()))];
+    let facts = vec![Fact::Blob(BlobId::from_digest(*info.reference.digest()))];
     app.append(&hub, &Batch { events: vec![event], facts, ..Batch::default() }).await?;
     let pack = Pack { evidence_id, pack_ref, sequence, signal: "exported", known_gaps };
     Ok(json(StatusCode::CREATED, &pack))

@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode};
 use riverrun_dialect::task::FrameReader;
 use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{IdempotencyRecord, ProducerStamp};
+use riverrun_log::{AppendStamp, IdempotencyRecord};
 use serde_json::value::RawValue;
 
 use super::idempotency;
@@ -109,7 +109,7 @@ async fn whole(
     hub: &Hub,
     headers: &HeaderMap,
     (text, mut reader): (&str, EventReader),
-    producer: Option<ProducerStamp>,
+    producer: Option<AppendStamp>,
 ) -> Result<Response, Problem> {
     let mut attempt = None;
     if idempotency::has_key(headers) {
@@ -132,7 +132,7 @@ async fn whole(
 }
 
 /// `Producer-Id`, `Producer-Epoch` and `Producer-Seq` come together or not at all.
-fn producer(headers: &HeaderMap) -> Result<Option<ProducerStamp>, Problem> {
+fn producer(headers: &HeaderMap) -> Result<Option<AppendStamp>, Problem> {
     let text = |name: &'static str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let (id, epoch, sequence) = (text("producer-id"), text("producer-epoch"), text("producer-seq"));
     let (id, epoch, sequence) = match (id, epoch, sequence) {
@@ -151,7 +151,7 @@ fn producer(headers: &HeaderMap) -> Result<Option<ProducerStamp>, Problem> {
         let number = text.parse::<u64>().ok().filter(|number| plain && *number < 1 << 53);
         number.ok_or_else(|| bad_producer(name, "it must be a whole number from 0 on"))
     };
-    Ok(Some(ProducerStamp {
+    Ok(Some(AppendStamp {
         id,
         epoch: number("Producer-Epoch", epoch)?,
         sequence: number("Producer-Seq", sequence)?,
@@ -254,7 +254,7 @@ pub async fn store(
     app: &App,
     hub: &Hub,
     events: Vec<Decoded>,
-    producer: Option<ProducerStamp>,
+    producer: Option<AppendStamp>,
 ) -> Result<Landed, Problem> {
     store_once(app, hub, events, producer, None).await
 }
@@ -263,7 +263,7 @@ pub(super) async fn store_once(
     app: &App,
     hub: &Hub,
     mut events: Vec<Decoded>,
-    producer: Option<ProducerStamp>,
+    producer: Option<AppendStamp>,
     idempotency: Option<IdempotencyRecord>,
 ) -> Result<Landed, Problem> {
     let facts = spill_large(app.sessions(), hub, &mut events).await?;
@@ -295,7 +295,7 @@ struct Producing {
     hub: Arc<Hub>,
     lines: Lines,
     reader: EventReader,
-    producer: Option<ProducerStamp>,
+    producer: Option<AppendStamp>,
     /// Why the last group was not stored whole; told behind the answers for what was.
     failed: Option<Problem>,
 }
@@ -320,7 +320,7 @@ impl Producing {
 
     /// A producer's lines are numbered one by one: how they arrive together is chance, and a retry must find the
     /// same numbers on the same lines.
-    async fn numbered(&mut self, mut stamp: ProducerStamp, events: Vec<Decoded>) -> Result<String, Problem> {
+    async fn numbered(&mut self, mut stamp: AppendStamp, events: Vec<Decoded>) -> Result<String, Problem> {
         let mut batches = Vec::with_capacity(events.len());
         for event in events {
             let mut events = vec![event];

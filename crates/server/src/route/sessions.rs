@@ -5,9 +5,9 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{
-    Cursor, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo, Timestamp,
+    Cursor, CursorOrigin, EventScope, EventType, RawJson, Sequence, SessionId, SessionInfo, Timestamp,
 };
-use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
+use riverrun_log::{Created, PageRequest, SessionKey, SessionQuery, SessionRecord, SessionSpec};
 use serde::{Deserialize, Serialize};
 
 use super::{idempotency, json};
@@ -52,7 +52,7 @@ pub(crate) struct SessionView {
 
 impl SessionView {
     pub(crate) fn new(record: SessionRecord) -> Self {
-        let origin = Origin::new(&record.key.session, record.head.incarnation);
+        let origin = CursorOrigin::new(&record.key.session, record.head.incarnation);
         Self {
             cursor: Cursor::after(record.head.last, origin).to_string(),
             session_id: record.key.session,
@@ -69,7 +69,7 @@ impl SessionView {
     }
 }
 
-pub(crate) fn event_time(time: riverrun_log::Timestamp) -> Timestamp {
+pub(crate) fn event_time(time: riverrun_log::UnixMillis) -> Timestamp {
     Timestamp::from_millis(i64::try_from(time.millis()).unwrap_or(i64::MAX))
 }
 
@@ -159,12 +159,12 @@ pub(super) async fn create_empty(
     };
     caller.require_session(&id)?;
     let key = SessionKey::new(caller.tenant().clone(), id);
-    let new = NewSession { start_after, ..new_session(app, &NewSessionBody::default()) };
+    let new = SessionSpec { start_after, ..new_session(app, &NewSessionBody::default()) };
     make(app, caller, &key, new).await
 }
 
 /// Every session of a tenant is made here, and counts against its rate if it is new.
-async fn make(app: &App, caller: &Caller, key: &SessionKey, new: NewSession) -> Result<Created, Problem> {
+async fn make(app: &App, caller: &Caller, key: &SessionKey, new: SessionSpec) -> Result<Created, Problem> {
     app.edge().take_session(caller)?;
     let created = app.log().create_session(key, new).await?;
     if !created.new {
@@ -173,18 +173,18 @@ async fn make(app: &App, caller: &Caller, key: &SessionKey, new: NewSession) -> 
     Ok(created)
 }
 
-fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
+fn new_session(app: &App, body: &NewSessionBody) -> SessionSpec {
     let mut tags = body.tags.clone().unwrap_or_default();
     tags.sort();
     tags.dedup();
-    NewSession {
+    SessionSpec {
         title: body.title.clone(),
         agent: body.agent.clone(),
         status: "idle".to_owned(),
         tags,
         metadata: body.metadata.as_ref().and_then(|map| serde_json::to_string(map).ok()),
         created_at: riverrun_session::log_time(app.now()),
-        ..NewSession::default()
+        ..SessionSpec::default()
     }
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn random_id(app: &App) -> Result<[u8; 16], Problem> {
     Ok(bytes)
 }
 
-fn differs(record: &SessionRecord, new: &NewSession) -> bool {
+fn differs(record: &SessionRecord, new: &SessionSpec) -> bool {
     let other = |said: &Option<String>, stored: &Option<String>| said.is_some() && said != stored;
     other(&new.title, &record.title)
         || other(&new.agent, &record.agent)
@@ -221,7 +221,7 @@ fn info(body: &NewSessionBody) -> SessionInfo {
 
 /// Appends what is said about a session.
 async fn say(app: &App, hub: &Hub, kind: EventType, info: &SessionInfo) -> Result<(), Problem> {
-    let event = draft_of(kind, &Scope::default(), info)?;
+    let event = draft_of(kind, &EventScope::default(), info)?;
     app.append(hub, &Batch { events: vec![event], ..Batch::default() }).await?;
     Ok(())
 }

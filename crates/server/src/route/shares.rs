@@ -9,7 +9,7 @@ use http::header::CACHE_CONTROL;
 use http::{HeaderMap, StatusCode};
 use riverrun_dialect::blocks;
 use riverrun_event::{ErrorCode, ShareId, Timestamp};
-use riverrun_log::Share;
+use riverrun_log::ShareRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json as value};
 
@@ -56,7 +56,7 @@ pub(crate) struct ShareView {
 
 impl ShareView {
     /// `base_url` is the server's address as the caller knows it.
-    pub(crate) fn new(app: &App, base_url: &str, share: Share) -> Self {
+    pub(crate) fn new(app: &App, base_url: &str, share: ShareRecord) -> Self {
         let status = match share.revoked_at {
             Some(_) => "revoked",
             None if share.is_live(now(app)) => "live",
@@ -162,7 +162,7 @@ pub async fn share(
                 None => known.title.clone(),
             };
             let expires_at = expires(&app, None)?.max(known.expires_at);
-            let share = Share { title, through: hub.head(), expires_at, ..known };
+            let share = ShareRecord { title, through: hub.head(), expires_at, ..known };
             app.log().put_share(share.clone()).await?;
             share
         }
@@ -221,7 +221,7 @@ fn hide(message: &mut Value) {
 }
 
 /// The share with this id, if its link may be followed and its session is there.
-pub(crate) async fn live(app: &App, id: &str) -> Result<Option<Share>, Problem> {
+pub(crate) async fn live(app: &App, id: &str) -> Result<Option<ShareRecord>, Problem> {
     let Ok(id) = ShareId::new(id) else { return Ok(None) };
     let share = app.log().share(&id).await?.filter(|share| share.is_live(now(app)));
     let Some(share) = share else { return Ok(None) };
@@ -235,20 +235,20 @@ pub(crate) async fn shares(app: &App, hub: &Hub, base_url: &str) -> Result<Value
     Ok(value!({ "shares": shares }))
 }
 
-pub(crate) async fn revoke(app: &App, hub: &Hub, id: &str) -> Result<Share, Problem> {
+pub(crate) async fn revoke(app: &App, hub: &Hub, id: &str) -> Result<ShareRecord, Problem> {
     let share = of_session(app, hub, id).await?;
-    let share = Share { revoked_at: Some(share.revoked_at.unwrap_or(now(app))), ..share };
+    let share = ShareRecord { revoked_at: Some(share.revoked_at.unwrap_or(now(app))), ..share };
     app.log().put_share(share.clone()).await?;
     Ok(share)
 }
 
-pub(crate) async fn of_session(app: &App, hub: &Hub, id: &str) -> Result<Share, Problem> {
+pub(crate) async fn of_session(app: &App, hub: &Hub, id: &str) -> Result<ShareRecord, Problem> {
     let id = ShareId::new(id).map_err(|_| not_found())?;
     let found = app.log().share(&id).await?.filter(|share| share.key == hub.key);
     found.ok_or_else(not_found)
 }
 
-pub(crate) async fn make(app: &App, hub: &Hub, new: &NewShare) -> Result<Share, Problem> {
+pub(crate) async fn make(app: &App, hub: &Hub, new: &NewShare) -> Result<ShareRecord, Problem> {
     let live = app.log().shares(&hub.key).await?.iter().filter(|share| share.is_live(now(app))).count();
     if live >= MOST {
         let detail = format!("the session has {live} live shares; at most {MOST} are allowed: revoke one");
@@ -261,7 +261,7 @@ pub(crate) async fn make(app: &App, hub: &Hub, new: &NewShare) -> Result<Share, 
         Some(title) => checked(title.clone())?,
         None => record.title.unwrap_or_default().chars().take(LONGEST_TITLE).collect(),
     };
-    let share = Share {
+    let share = ShareRecord {
         id: ShareId::from_bytes(bytes),
         key: hub.key.clone(),
         title,
@@ -282,15 +282,15 @@ fn checked(title: String) -> Result<String, Problem> {
     Ok(title)
 }
 
-fn expires(app: &App, seconds: Option<u64>) -> Result<riverrun_log::Timestamp, Problem> {
+fn expires(app: &App, seconds: Option<u64>) -> Result<riverrun_log::UnixMillis, Problem> {
     let seconds = seconds.unwrap_or(LIFETIME.as_secs());
     if seconds == 0 || seconds > LONGEST_LIFETIME {
         let detail = format!("`expiresIn` is {seconds}; a link may work for 1 to {LONGEST_LIFETIME} seconds");
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("expiresIn").limit(LONGEST_LIFETIME));
     }
-    Ok(riverrun_log::Timestamp::from_millis(now(app).millis().saturating_add(seconds * 1000)))
+    Ok(riverrun_log::UnixMillis::from_millis(now(app).millis().saturating_add(seconds * 1000)))
 }
 
-fn now(app: &App) -> riverrun_log::Timestamp {
-    riverrun_log::Timestamp::from_millis(u64::try_from(app.now().millis()).unwrap_or(0))
+fn now(app: &App) -> riverrun_log::UnixMillis {
+    riverrun_log::UnixMillis::from_millis(u64::try_from(app.now().millis()).unwrap_or(0))
 }

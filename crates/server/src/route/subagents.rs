@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{ErrorCode, Input, RunId, TaskId, ToolCallId, TurnId};
-use riverrun_fold::{State as Folded, Task};
+use riverrun_fold::{State as Folded, TaskState};
 use riverrun_runner::{RequestKey, Spawn};
 use serde::{Deserialize, Serialize};
 use serde_json::json as object;
@@ -54,7 +54,7 @@ pub(crate) struct Subagents {
     truncated: bool,
 }
 
-fn view(task: Task) -> SubagentView {
+fn view(task: TaskState) -> SubagentView {
     SubagentView {
         subagent_id: task.task_id.clone(),
         task_id: task.task_id,
@@ -172,7 +172,7 @@ fn of_state(state: Folded) -> Subagents {
 }
 
 /// A child that no turn runs is a task that a caller keeps.
-fn is_subagent(task: &Task) -> bool {
+fn is_subagent(task: &TaskState) -> bool {
     task.parent_task_id.is_some() && task.turn_id.is_some()
 }
 
@@ -183,7 +183,7 @@ pub(crate) async fn child(app: &App, hub: &Hub, id: &str) -> Result<impl Seriali
 }
 
 /// A sub-agent, however old its turn is.
-async fn find(app: &App, hub: &Hub, id: &str) -> Result<Option<Task>, Problem> {
+async fn find(app: &App, hub: &Hub, id: &str) -> Result<Option<TaskState>, Problem> {
     let Ok(id) = TaskId::new(id) else { return Ok(None) };
     let tasks = match app.sessions().place_of_task(&hub.key, hub.head(), &id).await? {
         Some(TaskPlace::Here(state)) => state.tasks,
@@ -229,7 +229,7 @@ pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -
     Ok(all)
 }
 
-fn is_open(task: &Task, ids: &[String]) -> bool {
+fn is_open(task: &TaskState, ids: &[String]) -> bool {
     let is_meant = ids.is_empty() || ids.iter().any(|id| task.task_id.as_str() == id);
     is_subagent(task) && is_meant && !task.status.is_terminal()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
-use riverrun_dialect::{IndexUnit, task};
+use riverrun_dialect::{OffsetUnit, task};
 use riverrun_event::{ErrorCode, TaskId, TurnId};
 use riverrun_runner::{Pause, Paused, RequestKey};
 
@@ -21,7 +21,7 @@ use riverrun_session::TaskPlace;
 
 #[derive(Debug)]
 pub struct TaskQuery {
-    unit: IndexUnit,
+    unit: OffsetUnit,
     session: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn task_json(
     caller: &Caller,
     id: &str,
     session: Option<&str>,
-    unit: IndexUnit,
+    unit: OffsetUnit,
 ) -> Result<String, Problem> {
     let id = TaskId::new(id).map_err(|_| not_found())?;
     let hub = match session {

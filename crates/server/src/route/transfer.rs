@@ -71,7 +71,7 @@ pub async fn export(
                 for (sequence, bytes) in
                     chunk.records_after(at).take_while(|(sequence, _)| *sequence <= until)
                 {
-                    let record = Record::read(bytes).map_err(|_| riverrun_log::Error::Closed)?;
+                    let record = Record::read(bytes).map_err(|_| riverrun_log::LogError::Closed)?;
                     hub.composer().write(&record, sequence, &mut out);
                     out.push('\n');
                     last = sequence;
@@ -81,7 +81,7 @@ pub async fn export(
                 job.add(last.get().saturating_sub(at.get())).await;
             }
             if last == at {
-                Err(riverrun_log::Error::Closed)
+                Err(riverrun_log::LogError::Closed)
             } else {
                 Ok(Some((out, (app, hub, last, until, job))))
             }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use riverrun_dialect::Control;
+use riverrun_dialect::ControlMessage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
@@ -188,7 +188,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
             self.socket.output.text(&[&answer]);
         }
         let mut word = String::new();
-        Control::Draining { retry_millis: 1000 }.write(&mut word);
+        ControlMessage::Draining { retry_millis: 1000 }.write(&mut word);
         let head = "{\"jsonrpc\":\"2.0\",\"method\":\"session.stream\",\"params\":";
         self.socket.output.text(&[head, &word, "}"]);
     }

@@ -44,7 +44,7 @@ pub struct Message {
 
 impl Message {
     /// Reads a message. What cannot be read becomes an answer that says why.
-    pub fn read(text: &str, limits: &json::Limits, in_flight: &mut HashSet<Id>) -> Self {
+    pub fn read(text: &str, limits: &json::JsonLimits, in_flight: &mut HashSet<Id>) -> Self {
         let bytes = text.len();
         let (entries, is_batch) = match read(text, limits, in_flight) {
             Ok(read) => read,
@@ -65,7 +65,7 @@ impl Message {
 
 fn read(
     text: &str,
-    limits: &json::Limits,
+    limits: &json::JsonLimits,
     in_flight: &mut HashSet<Id>,
 ) -> Result<(Vec<Entry>, bool), Problem> {
     if text.trim_ascii().is_empty() {

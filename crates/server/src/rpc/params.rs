@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use riverrun_dialect::{Dialect, Options};
+use riverrun_dialect::{Dialect, ReaderOptions};
 use riverrun_event::{Cursor, ErrorCode, ProducerId, Sequence, SessionId, TaskId, Timestamp, TurnId};
-use riverrun_log::{PageRequest, ProducerStamp};
+use riverrun_log::{AppendStamp, PageRequest};
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -103,7 +103,7 @@ struct Producer {
 }
 
 impl Append {
-    pub fn producer(&self) -> Result<Option<ProducerStamp>, Problem> {
+    pub fn producer(&self) -> Result<Option<AppendStamp>, Problem> {
         let Some(Producer { id, epoch, sequence }) = self.producer.clone() else { return Ok(None) };
         for (field, number) in [("producer.epoch", epoch), ("producer.sequence", sequence)] {
             if number > Sequence::MAX.get() {
@@ -111,7 +111,7 @@ impl Append {
                 return Err(Problem::new(ErrorCode::NumberOutOfRange, detail).field(field));
             }
         }
-        Ok(Some(ProducerStamp { id, epoch, sequence }))
+        Ok(Some(AppendStamp { id, epoch, sequence }))
     }
 }
 
@@ -136,7 +136,7 @@ impl FollowParams {
         Ok(Request {
             after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
             dialect: dialect(self.dialect.as_deref())?,
-            options: Options { index_unit: unit, ..Options::default() },
+            options: ReaderOptions { index_unit: unit, ..ReaderOptions::default() },
             turn: self.turn.clone(),
             task: self.task.clone(),
             types: types.collect::<Result<_, _>>()?,

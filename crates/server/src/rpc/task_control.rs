@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_dialect::{IndexUnit, task};
+use riverrun_dialect::{OffsetUnit, task};
 use riverrun_event::{ErrorCode, Input, TaskId, TurnId};
 use riverrun_fold::Status;
 use serde::Deserialize;
@@ -132,7 +132,7 @@ impl Desk {
             Tasks::Get => {
                 let of = of_task(params)?;
                 let session = of.session_id.as_deref();
-                route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
+                route::task_json(&self.app, caller, &of.task_id, session, OffsetUnit::default()).await
             }
             Tasks::Cancel => end(&self.app, caller, of_task(params)?).await,
             Tasks::Pause => pause(&self.app, caller, of_task(params)?, Verb::Pause).await,
@@ -237,7 +237,7 @@ async fn listed(app: &App, caller: &Caller, query: List) -> Result<String, Probl
     let hub = app.hub(caller, &query.session_id).await?;
     let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let wanted = state.tasks.iter().filter(|known| wanted.is_none_or(|it| it == task::status(known.status)));
-    let objects = wanted.filter_map(|known| task::object(&state, &known.task_id, IndexUnit::default()));
+    let objects = wanted.filter_map(|known| task::object(&state, &known.task_id, OffsetUnit::default()));
     let (objects, truncated) = (objects.collect::<Vec<_>>().join(","), state.sealed_turns > 0);
     Ok(format!("{{\"tasks\":[{objects}],\"truncated\":{truncated}}}"))
 }
@@ -310,7 +310,7 @@ async fn pause(app: &App, caller: &Caller, of: OfTask, verb: Verb) -> Result<Str
         route::pause_run(app, &hub, &of.task_id, verb, &of.body(), &Once::unnamed()).await?;
     }
     let session = Some(hub.session().as_str());
-    route::task_json(app, caller, &of.task_id, session, IndexUnit::default()).await
+    route::task_json(app, caller, &of.task_id, session, OffsetUnit::default()).await
 }
 
 /// Does it with a task that a caller keeps; None if the task is run here.

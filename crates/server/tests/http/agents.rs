@@ -8,7 +8,7 @@ use riverrun_provider::{Provider, Scenario, Scripted};
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_server::Agents;
-use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput};
+use riverrun_tool::{Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput, ToolRequest};
 use serde_json::{Value, json};
 
 use crate::harness::{Api, JSON, Server};
@@ -43,7 +43,7 @@ impl Tool for DeleteFile {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         self.runs.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move { Ok(ToolOutput::text(format!("deleted {}", call.arguments["path"]))) })
     }

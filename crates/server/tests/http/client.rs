@@ -1,8 +1,8 @@
 //! Clients as the protocol describes them: they hold what they were told, and say where they stand.
 
-use riverrun_dialect::task::reference_client::Client as Tasks;
+use riverrun_dialect::task::reference_client::ReferenceClient as Tasks;
 use riverrun_event::decode_wire;
-use riverrun_fold::{Outcome, State};
+use riverrun_fold::{ApplyOutcome, State};
 use serde_json::Value;
 
 use crate::wire::Frame;
@@ -103,7 +103,7 @@ impl Client {
             Held::Native(state) => {
                 let event = decode_wire(json).expect("an event");
                 let outcome = state.apply(&event, &mut Vec::new());
-                assert!(!matches!(outcome, Outcome::Gap { .. }), "{outcome:?} at {json}");
+                assert!(!matches!(outcome, ApplyOutcome::Gap { .. }), "{outcome:?} at {json}");
             }
             Held::Task(tasks) => tasks.take(json).expect("a frame is JSON"),
         }

@@ -148,10 +148,10 @@ impl Server {
 }
 
 pub fn sqlite(directory: &Path) -> Arc<dyn Log> {
-    let options = riverrun_log_sqlite::Options {
+    let options = riverrun_log_sqlite::SqliteOptions {
         wal_bytes: 1 << 20,
         reserve_bytes: 1 << 20,
-        ..riverrun_log_sqlite::Options::new(directory)
+        ..riverrun_log_sqlite::SqliteOptions::new(directory)
     };
     Arc::new(SqliteLog::open(options).expect("the store opens"))
 }

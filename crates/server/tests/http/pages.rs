@@ -1,6 +1,6 @@
 //! The log in pages, as JSON.
 
-use riverrun_dialect::task::reference_client::Client;
+use riverrun_dialect::task::reference_client::ReferenceClient;
 use serde_json::Value;
 
 use crate::client::shown;
@@ -51,7 +51,7 @@ async fn pages_in_a_dialect_tell_its_objects() {
     let (server, _) = filled(4).await;
     for query in ["limit=1", "limit=10", "limit=3&catchup=coalesce", "limit=4&catchup=snapshot"] {
         let (frames, _) = pages(&server, &format!("dialect=task&{query}")).await;
-        let mut client = Client::default();
+        let mut client = ReferenceClient::default();
         for frame in &frames {
             client.take(&frame.to_string()).expect("a frame is JSON");
         }

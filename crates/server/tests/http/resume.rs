@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use riverrun_dialect::{IndexUnit, task};
+use riverrun_dialect::{OffsetUnit, task};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
                 let state = State::from_json(&state.to_string()).expect("a state");
                 for task in &state.tasks {
                     let object =
-                        task::object(&state, &task.task_id, IndexUnit::CodePoint).expect("it is there");
+                        task::object(&state, &task.task_id, OffsetUnit::CodePoint).expect("it is there");
                     let expected = shown(serde_json::from_str(&object).expect("JSON"));
                     let id = task.task_id.as_str();
                     assert_eq!(self.client.object(id), Some(expected), "{place}: {id}");

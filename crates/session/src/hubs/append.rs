@@ -5,8 +5,8 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, Draft, EventId, Sequence, Timestamp, record_length, write_record};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, ChunkBuilder, CommandChange, Epoch, Error, Fact, IdempotencyRecord,
-    Log, PageRequest, ProducerStamp, SessionHead, Ticket, Urgency,
+    ActionQuery, Append, AppendStamp, Chunk, ChunkBuilder, CommandChange, DurableAppend, Epoch, Fact,
+    IdempotencyRecord, Log, LogError, LogTicket, PageRequest, SessionHead, Urgency,
 };
 
 use super::facts::{facts, log_time};
@@ -22,7 +22,7 @@ pub struct Batch {
     /// The events, in order.
     pub events: Vec<Decoded>,
     /// The producer's stamp, which makes the append idempotent.
-    pub producer: Option<ProducerStamp>,
+    pub producer: Option<AppendStamp>,
     /// An empty response is filled with [`Batch::answer`].
     pub idempotency: Vec<IdempotencyRecord>,
     /// What is stored as the answer to the request that brought the events. It may name where they went.
@@ -61,7 +61,7 @@ impl Hub {
         for attempt in 1.. {
             let (ticket, built_on) = self.submit(log, epoch, now, batch, &ending).await?;
             let error = match ticket.await {
-                Ok(Appended { first, last, duplicate, .. }) => {
+                Ok(DurableAppend { first, last, duplicate, .. }) => {
                     return Ok(Landed { place: Some((first, last)), duplicate });
                 }
                 Err(error) => error,
@@ -69,8 +69,8 @@ impl Hub {
             // What was built on this chunk fails too; the next append asks the log where it stands.
             self.reset(built_on).await;
             match error {
-                Error::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
-                Error::ProducerDuplicate { sequence, last, .. } => {
+                LogError::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
+                LogError::ProducerDuplicate { sequence, last, .. } => {
                     let is_newest = sequence == last.sequence;
                     let place = is_newest.then_some((last.first, last.last));
                     return Ok(Landed { place, duplicate: true });
@@ -126,7 +126,7 @@ impl Hub {
         let mut refused = false;
         for (ticket, built_on) in tickets {
             match ticket.await {
-                Ok(Appended { first, last, duplicate, .. }) if !refused => {
+                Ok(DurableAppend { first, last, duplicate, .. }) if !refused => {
                     landed.push(Landed { place: Some((first, last)), duplicate });
                 }
                 Ok(_) => {}
@@ -146,9 +146,9 @@ impl Hub {
         now: Timestamp,
         batch: &Batch,
         ending: &[Fact],
-    ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
+    ) -> Result<(LogTicket<DurableAppend>, SessionHead), AppendError> {
         let mut owner = self.owner.lock().await;
-        let gone = || Error::NoSession(self.key.session.clone());
+        let gone = || LogError::NoSession(self.key.session.clone());
         if self.is_gone() {
             return Err(gone().into());
         }
@@ -255,7 +255,7 @@ fn build(
     batch: &Batch,
     session: &riverrun_event::SessionId,
 ) -> Result<(Chunk, Vec<Fact>), AppendError> {
-    let exhausted = || Error::SequenceExhausted(session.clone());
+    let exhausted = || LogError::SequenceExhausted(session.clone());
     // A length takes up to three bytes of its own where the events are as large as they usually are.
     let room = batch.events.iter().map(|event| record_length(&event.draft) + 3).sum();
     let mut builder = head.next_chunk_with_room(log_time(now), room).ok_or_else(exhausted)?;

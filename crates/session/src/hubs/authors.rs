@@ -10,11 +10,11 @@ use std::sync::{Arc, LazyLock};
 
 use foldhash::quality::RandomState;
 use riverrun_event::{
-    Author, Decoded, EventType, Family, Item, Payload, Record, Scope, Sequence, TaskId, TurnId,
+    Author, Decoded, EventFamily, EventScope, EventType, Item, Payload, Record, Sequence, TaskId, TurnId,
 };
-use riverrun_fold::{Attempt, State, Task, Turn};
+use riverrun_fold::{AttemptState, State, TaskState, TurnState};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Error, Log, SessionHead, SessionKey};
+use riverrun_log::{Log, LogError, SessionHead, SessionKey};
 
 use super::append::Batch;
 use super::hub::Hub;
@@ -144,7 +144,7 @@ impl Hub {
         }
     }
 
-    async fn is_about_hosted(&self, log: &Arc<dyn Log>, event: &Decoded) -> Result<bool, Error> {
+    async fn is_about_hosted(&self, log: &Arc<dyn Log>, event: &Decoded) -> Result<bool, LogError> {
         let has_older = match &*lock(&self.hosted) {
             Hosted::Unknown | Hosted::Nothing => return Ok(false),
             Hosted::Some(ids) if ids.is_named_by(event) => return Ok(true),
@@ -168,7 +168,7 @@ impl Hub {
         Ok(false)
     }
 
-    async fn is_older_task(&self, log: &Arc<dyn Log>, task: &TaskId) -> Result<bool, Error> {
+    async fn is_older_task(&self, log: &Arc<dyn Log>, task: &TaskId) -> Result<bool, LogError> {
         if let Some(known) = self.known(task.as_str()) {
             return Ok(known);
         }
@@ -181,7 +181,7 @@ impl Hub {
     }
 
     /// Looks the turn up and remembers the answer for the id.
-    async fn is_older_hosted(&self, log: &Arc<dyn Log>, id: &str, turn: &TurnId) -> Result<bool, Error> {
+    async fn is_older_hosted(&self, log: &Arc<dyn Log>, id: &str, turn: &TurnId) -> Result<bool, LogError> {
         if let Some(known) = self.known(id) {
             return Ok(known);
         }
@@ -226,12 +226,12 @@ impl Ids {
         let call = scope.tool_call_id.as_ref().filter(|_| scope.task_id.is_none());
         let parent = scope.parent_tool_call_id.as_ref().filter(|_| scope.parent_task_id.is_none());
         let calls = [call, parent].into_iter().flatten().map(|call| call.as_str());
-        let is_process = event.draft.kind.family() == Family::Process;
+        let is_process = event.draft.kind.family() == EventFamily::Process;
         let process = event.subject.as_deref().filter(|_| is_process);
         names(scope).chain(calls).chain(process).any(|id| self.has(id))
     }
 
-    fn add_turn(&mut self, state: &State, turn: &Turn) {
+    fn add_turn(&mut self, state: &State, turn: &TurnState) {
         self.add(turn.turn_id.as_str());
         turn.task_id.iter().for_each(|id| self.add(id.as_str()));
         turn.run_id.iter().for_each(|id| self.add(id.as_str()));
@@ -259,7 +259,7 @@ impl Ids {
 }
 
 /// The ids of the envelope that name something at work, but for those of calls.
-fn names(scope: &Scope) -> impl Iterator<Item = &str> {
+fn names(scope: &EventScope) -> impl Iterator<Item = &str> {
     let ids = [
         scope.turn_id.as_ref().map(|id| id.as_str()),
         scope.task_id.as_ref().map(|id| id.as_str()),
@@ -296,48 +296,48 @@ fn is_of_session(kind: &EventType) -> bool {
 /// them.
 fn is_reserved(kind: &EventType) -> bool {
     match kind.family() {
-        Family::Turn
-        | Family::Task
-        | Family::Run
-        | Family::Item
-        | Family::Model
-        | Family::Reasoning
-        | Family::Tool
-        | Family::Action
-        | Family::Queue
-        | Family::Agent
-        | Family::Handoff
-        | Family::Input
-        | Family::File
-        | Family::Context
-        | Family::Subagent
-        | Family::Limit
-        | Family::Snapshot
-        | Family::Runtime
-        | Family::Permission
-        | Family::Hook
-        | Family::Policy
-        | Family::Process
-        | Family::Routing
-        | Family::Cost
-        | Family::RateLimit
-        | Family::Quota => true,
-        Family::Session
-        | Family::Thread
-        | Family::Artifact
-        | Family::Evidence
-        | Family::Sandbox
-        | Family::Channel
-        | Family::Job
-        | Family::Output
-        | Family::History
-        | Family::Benchmark
-        | Family::Other => false,
+        EventFamily::Turn
+        | EventFamily::Task
+        | EventFamily::Run
+        | EventFamily::Item
+        | EventFamily::Model
+        | EventFamily::Reasoning
+        | EventFamily::Tool
+        | EventFamily::Action
+        | EventFamily::Queue
+        | EventFamily::Agent
+        | EventFamily::Handoff
+        | EventFamily::Input
+        | EventFamily::File
+        | EventFamily::Context
+        | EventFamily::Subagent
+        | EventFamily::Limit
+        | EventFamily::Snapshot
+        | EventFamily::Runtime
+        | EventFamily::Permission
+        | EventFamily::Hook
+        | EventFamily::Policy
+        | EventFamily::Process
+        | EventFamily::Routing
+        | EventFamily::Cost
+        | EventFamily::RateLimit
+        | EventFamily::Quota => true,
+        EventFamily::Session
+        | EventFamily::Thread
+        | EventFamily::Artifact
+        | EventFamily::Evidence
+        | EventFamily::Sandbox
+        | EventFamily::Channel
+        | EventFamily::Job
+        | EventFamily::Output
+        | EventFamily::History
+        | EventFamily::Benchmark
+        | EventFamily::Other => false,
     }
 }
 
 /// What is hosted in a session, as its log tells. None if nothing is.
-async fn load(log: &Arc<dyn Log>, key: &SessionKey, head: &SessionHead) -> Result<Option<Ids>, Error> {
+async fn load(log: &Arc<dyn Log>, key: &SessionKey, head: &SessionHead) -> Result<Option<Ids>, LogError> {
     if head.last == Sequence::ZERO {
         return Ok(None);
     }
@@ -360,22 +360,27 @@ async fn load(log: &Arc<dyn Log>, key: &SessionKey, head: &SessionHead) -> Resul
 const MOST_TURNS: usize = 1000;
 
 /// By its author; for a turn that was copied or is of an older version, by who its events say works on it.
-async fn is_hosted(log: &Arc<dyn Log>, key: &SessionKey, state: &State, turn: &Turn) -> Result<bool, Error> {
+async fn is_hosted(
+    log: &Arc<dyn Log>,
+    key: &SessionKey,
+    state: &State,
+    turn: &TurnState,
+) -> Result<bool, LogError> {
     let author = author_at(log, key, turn.first_sequence).await?;
     Ok(match author {
         Some(Author::Runner) => true,
         Some(Author::Writer | Author::Approver) => false,
         Some(Author::Copied | Author::Unknown) | None => {
             let mut tasks = state.tasks.iter().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
-            tasks.any(|task: &Task| task.attempts.iter().any(Attempt::is_hosted))
+            tasks.any(|task: &TaskState| task.attempts.iter().any(AttemptState::is_hosted))
         }
     })
 }
 
-async fn author_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result<Option<Author>, Error> {
+async fn author_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result<Option<Author>, LogError> {
     let chunks = match log.read(key, at.previous(), 1).await {
         Ok(chunks) => chunks,
-        Err(Error::Retired { .. }) => return Ok(None),
+        Err(LogError::Retired { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut records = chunks.iter().flat_map(|chunk| chunk.records_after(at.previous()));
@@ -384,7 +389,7 @@ async fn author_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result
 }
 
 /// The state after event `at`.
-async fn state_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result<State, Error> {
+async fn state_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result<State, LogError> {
     let snapshot = log.snapshot(key, at).await?.snapshot;
     let text = snapshot.as_ref().and_then(|snapshot| std::str::from_utf8(&snapshot.bytes).ok());
     let state = text.and_then(|text| State::from_json(text).ok());
@@ -393,7 +398,7 @@ async fn state_at(log: &Arc<dyn Log>, key: &SessionKey, at: Sequence) -> Result<
     while state.sequence < at {
         let chunks = match log.read(key, state.sequence, READ_BYTES).await {
             Ok(chunks) => chunks,
-            Err(Error::Retired { first_available }) if state.sequence == Sequence::ZERO => {
+            Err(LogError::Retired { first_available }) if state.sequence == Sequence::ZERO => {
                 state.sequence = first_available.previous();
                 continue;
             }

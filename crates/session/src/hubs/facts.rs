@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use riverrun_event::{Decoded, EventType, Payload, Sequence, ThreadId, Timestamp, TurnId};
 use riverrun_fold::session_status;
-use riverrun_log::{Fact, NewAction, Progress, SessionChange, TaskFact, Told, TurnFact};
+use riverrun_log::{Fact, NewAction, SessionChange, StatusUpdate, TaskFact, TurnFact, WorkProgress};
 
 /// The facts of one event at its place. Deltas have none.
 pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut Vec<Fact>) {
     if let Some(status) = session_status(&decoded.draft.kind) {
-        let progress = if status.is_terminal() { Progress::Terminal } else { Progress::Open };
-        out.push(Fact::Told(Told { status: status.as_str().to_owned(), progress }));
+        let progress = if status.is_terminal() { WorkProgress::Terminal } else { WorkProgress::Open };
+        out.push(Fact::Status(StatusUpdate { status: status.as_str().to_owned(), progress }));
     }
     match &decoded.payload {
         Payload::SessionCreated(info) | Payload::SessionUpdated(info) => {
@@ -23,12 +23,12 @@ pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut V
         }
         Payload::TurnSubmitted(submitted) => {
             let status = if submitted.status.as_deref() == Some("queued") { "queued" } else { "accepted" };
-            turn(decoded, status, Progress::Open, sequence, out);
+            turn(decoded, status, WorkProgress::Open, sequence, out);
         }
-        Payload::TurnStarted(_) => turn(decoded, "running", Progress::Open, sequence, out),
-        Payload::TurnCompleted(_) => turn(decoded, "completed", Progress::Terminal, sequence, out),
-        Payload::TurnFailed(_) => turn(decoded, "failed", Progress::Terminal, sequence, out),
-        Payload::TurnCancelled(_) => turn(decoded, "cancelled", Progress::Terminal, sequence, out),
+        Payload::TurnStarted(_) => turn(decoded, "running", WorkProgress::Open, sequence, out),
+        Payload::TurnCompleted(_) => turn(decoded, "completed", WorkProgress::Terminal, sequence, out),
+        Payload::TurnFailed(_) => turn(decoded, "failed", WorkProgress::Terminal, sequence, out),
+        Payload::TurnCancelled(_) => turn(decoded, "cancelled", WorkProgress::Terminal, sequence, out),
         Payload::ActionRequired(required) => {
             let expires = required.expires_at.as_deref().and_then(|text| Timestamp::parse(text).ok());
             let after = required.timeout_seconds.map(|seconds| {
@@ -94,7 +94,7 @@ fn is_task_start(kind: &EventType) -> bool {
     )
 }
 
-fn turn(decoded: &Decoded, status: &str, progress: Progress, sequence: Sequence, out: &mut Vec<Fact>) {
+fn turn(decoded: &Decoded, status: &str, progress: WorkProgress, sequence: Sequence, out: &mut Vec<Fact>) {
     let Some(turn) = decoded.scope.turn_id.clone() else { return };
     let thread = decoded.scope.thread_id.clone();
     let thread = thread.unwrap_or_else(|| ThreadId::new("main").expect("`main` fits the alphabet of ids"));
@@ -121,6 +121,6 @@ fn action(
 }
 
 /// The log counts milliseconds from 1970 on.
-pub fn log_time(time: Timestamp) -> riverrun_log::Timestamp {
-    riverrun_log::Timestamp::from_millis(u64::try_from(time.millis()).unwrap_or(0))
+pub fn log_time(time: Timestamp) -> riverrun_log::UnixMillis {
+    riverrun_log::UnixMillis::from_millis(u64::try_from(time.millis()).unwrap_or(0))
 }

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use riverrun_dialect::{FrameWriter, Frames, Framing, MessageEnd, MessageKind, Projector, surround};
 use riverrun_event::{
-    Composer, Composing, Cursor, IdOrigin, Origin, Record, RecordBytes, Sequence, SessionId,
+    Composer, Composing, Cursor, CursorOrigin, IdOrigin, Record, RecordBytes, Sequence, SessionId,
 };
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
@@ -63,7 +63,7 @@ struct Identity {
     incarnation: u32,
     /// How events from before a restore got their ids.
     origins: Vec<IdOrigin>,
-    origin: Origin,
+    origin: CursorOrigin,
     composer: Composer,
 }
 
@@ -98,7 +98,7 @@ impl Hub {
         let session = &self.key.session;
         self.identity.get_or_init(|| Identity {
             incarnation: head.incarnation,
-            origin: Origin::new(session, head.incarnation),
+            origin: CursorOrigin::new(session, head.incarnation),
             composer: Composer::with_origins(session, head.incarnation, &origins),
             origins,
         });
@@ -124,13 +124,17 @@ impl Hub {
     }
 
     /// The session as dialects know it.
-    pub fn dialect_session(&self) -> riverrun_dialect::registry::Session<'_> {
+    pub fn dialect_session(&self) -> riverrun_dialect::registry::ProjectedSession<'_> {
         let Identity { incarnation, origins, .. } = self.identity();
-        riverrun_dialect::registry::Session { id: self.session(), incarnation: *incarnation, origins }
+        riverrun_dialect::registry::ProjectedSession {
+            id: self.session(),
+            incarnation: *incarnation,
+            origins,
+        }
     }
 
     /// The origin of cursors into this log.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> CursorOrigin {
         self.identity().origin
     }
 
@@ -309,7 +313,7 @@ fn project(
     projector: &mut dyn Projector,
     chunk: &Chunk,
     framing: Framing,
-    origin: Origin,
+    origin: CursorOrigin,
 ) -> Option<Projected> {
     let (mut frames, mut out, mut is_over) = (Frames::default(), FrameWriter::new(framing), false);
     for (sequence, bytes) in chunk.records_after(projector.sequence()) {

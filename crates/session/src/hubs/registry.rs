@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Clock, Committed, Error, Log, SessionKey};
+use riverrun_log::{Clock, Committed, Log, LogError, SessionKey};
 
 use super::hub::Hub;
 use crate::lock::lock;
@@ -87,7 +87,7 @@ impl Hubs {
     }
 
     /// The session's hub, or None if there is no such session.
-    pub async fn get(&self, key: &SessionKey) -> Result<Option<Arc<Hub>>, Error> {
+    pub async fn get(&self, key: &SessionKey) -> Result<Option<Arc<Hub>>, LogError> {
         let known = lock(self.shard(key)).get(key).cloned();
         // The hub is in the map before the log is asked, so that no commit falls between.
         let hub = known.unwrap_or_else(|| {

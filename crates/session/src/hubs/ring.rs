@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use riverrun_dialect::{Dialect, Framing, Options};
+use riverrun_dialect::{Dialect, Framing, ReaderOptions};
 use riverrun_event::Sequence;
 use riverrun_log::Chunk;
 
@@ -23,7 +23,7 @@ pub struct SharedKey {
     /// How frames are written.
     pub framing: Framing,
     /// What the reader chose.
-    pub options: Options,
+    pub options: ReaderOptions,
 }
 
 /// The frames of a chunk, and whether the dialect's stream ends with them.

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Expired, ExpiredQuery, Log, Timestamp};
+use riverrun_log::{Expired, ExpiredQuery, Log, UnixMillis};
 
 use crate::lock::lock;
 use trusted_clock::{Jump, TrustedClock};
@@ -35,8 +35,8 @@ struct State {
 
 impl Retention {
     /// Goes on from the time that the store has noted.
-    pub async fn start(log: &dyn Log, wall: u64, age: Duration) -> Result<Self, riverrun_log::Error> {
-        let noted = log.noted_time().await?.map(Timestamp::millis);
+    pub async fn start(log: &dyn Log, wall: u64, age: Duration) -> Result<Self, riverrun_log::LogError> {
+        let noted = log.noted_time().await?.map(UnixMillis::millis);
         let (clock, jump) = TrustedClock::new(wall, 0, noted);
         if let Some(jump) = jump {
             report(jump, "while the server was stopped");
@@ -56,9 +56,9 @@ impl Retention {
     }
 
     /// Events from before this are old. None if the reckoning has not begun.
-    pub fn cutoff(&self, wall: u64) -> Timestamp {
+    pub fn cutoff(&self, wall: u64) -> UnixMillis {
         let (now, _) = self.now(wall);
-        Timestamp::from_millis(now.saturating_sub(millis(self.age)))
+        UnixMillis::from_millis(now.saturating_sub(millis(self.age)))
     }
 
     /// The time that is believed, and how far the wall clock is ahead of it.
@@ -111,10 +111,10 @@ impl Retention {
         found
     }
 
-    async fn announce(&self, log: &dyn Log, wall: u64, cutoff: Timestamp) {
+    async fn announce(&self, log: &dyn Log, wall: u64, cutoff: UnixMillis) {
         let (now, _) = self.now(wall);
         // It need not survive: the next one comes soon.
-        let _ = log.note_time(Timestamp::from_millis(now)).await;
+        let _ = log.note_time(UnixMillis::from_millis(now)).await;
         let query = ExpiredQuery { tenant: None, before: cutoff.plus(ANNOUNCED), limit: 10_000 };
         let Ok(found) = log.expired(query).await else { return };
         if !found.is_empty() {

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use riverrun_event::{Sequence, TaskId, TurnId};
-use riverrun_fold::{SealedTurn, State, Turn};
-use riverrun_log::{Error, SessionKey, SnapshotFound};
+use riverrun_fold::{SealedTurn, State, TurnState};
+use riverrun_log::{LogError, SessionKey, SnapshotFound};
 
 use crate::hubs::Hub;
 use crate::sessions::Sessions;
@@ -29,7 +29,7 @@ const EARLIER_BYTES: usize = 1 << 20;
 impl Sessions {
     /// The state after event `at` with the turns before its window put back. Its `sealed_turns` are those that are
     /// still missing, because there are more than are read.
-    pub async fn long_state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, Error> {
+    pub async fn long_state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, LogError> {
         let (mut state, mut earlier) = self.state_and_earlier(key, at).await?;
         let excess = earlier.len().saturating_sub(EARLIER_TURNS);
         state.put_back(earlier.split_off(excess), EARLIER_TURNS);
@@ -42,7 +42,7 @@ impl Sessions {
         key: &SessionKey,
         places: &[Sequence],
         mut see: impl FnMut(&State) + Send,
-    ) -> Result<(), Error> {
+    ) -> Result<(), LogError> {
         let Some(first) = places.first() else { return Ok(()) };
         let (mut state, mut earlier) = self.state_and_earlier(key, *first).await?;
         for place in places {
@@ -60,7 +60,7 @@ impl Sessions {
         &self,
         key: &SessionKey,
         at: Sequence,
-    ) -> Result<(State, Vec<SealedTurn>), Error> {
+    ) -> Result<(State, Vec<SealedTurn>), LogError> {
         let (state, mut sealed) = self.state_and_sealed(key, at).await?;
         if state.sealed_turns > 0 {
             let stored = self.log().sealed_turns(key, at, EARLIER_TURNS, EARLIER_BYTES).await?;
@@ -79,7 +79,7 @@ impl Sessions {
         key: &SessionKey,
         at: Sequence,
         turn: &TurnId,
-    ) -> Result<Option<Turn>, Error> {
+    ) -> Result<Option<TurnState>, LogError> {
         let (state, sealed) = self.state_and_sealed(key, at).await?;
         let here = state.turns.into_iter().chain(sealed.into_iter().map(|sealed| sealed.turn));
         if let Some(found) = here.into_iter().find(|known| known.turn_id == *turn) {
@@ -95,7 +95,7 @@ impl Sessions {
         key: &SessionKey,
         at: Sequence,
         task: &TaskId,
-    ) -> Result<Option<TaskPlace>, Error> {
+    ) -> Result<Option<TaskPlace>, LogError> {
         let (state, sealed) = self.state_and_sealed(key, at).await?;
         if state.tasks.iter().any(|known| known.task_id == *task) {
             return Ok(Some(TaskPlace::Here(Box::new(state))));
@@ -125,11 +125,11 @@ impl Sessions {
         hub: &Hub,
         before: Option<Sequence>,
         most: usize,
-    ) -> Result<Vec<Turn>, Error> {
+    ) -> Result<Vec<TurnState>, LogError> {
         let records = self.log().turns(&hub.key, before, most).await?;
         let (state, sealed) = self.state_and_sealed(&hub.key, hub.head()).await?;
         let here = state.turns.into_iter().chain(sealed.into_iter().map(|sealed| sealed.turn));
-        let mut here: HashMap<TurnId, Turn> = here.map(|turn| (turn.turn_id.clone(), turn)).collect();
+        let mut here: HashMap<TurnId, TurnState> = here.map(|turn| (turn.turn_id.clone(), turn)).collect();
         let mut turns = Vec::with_capacity(records.len());
         for record in records {
             let id = record.fact.turn;
@@ -148,7 +148,7 @@ impl Sessions {
         &self,
         key: &SessionKey,
         at: Sequence,
-    ) -> Result<(State, Vec<SealedTurn>), Error> {
+    ) -> Result<(State, Vec<SealedTurn>), LogError> {
         let SnapshotFound { snapshot, .. } = self.log().snapshot(key, at).await?;
         let text = snapshot.as_ref().and_then(|snapshot| std::str::from_utf8(&snapshot.bytes).ok());
         let state = text.and_then(|text| State::from_json(text).ok());

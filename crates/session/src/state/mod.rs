@@ -5,7 +5,7 @@ mod earlier_turns;
 use bytes::Bytes;
 use riverrun_event::Sequence;
 use riverrun_fold::{Change, SealedTurn, State};
-use riverrun_log::{Error, SessionKey, Snapshot, SnapshotFound};
+use riverrun_log::{LogError, SessionKey, Snapshot, SnapshotFound};
 
 use crate::READ_BYTES;
 use crate::chunk_fold::fold_chunk;
@@ -27,7 +27,7 @@ pub(crate) async fn read_state(bytes: Bytes) -> Option<State> {
 
 impl Sessions {
     /// The state after event `at`, from the nearest snapshot on. `at` is at most the head.
-    pub async fn state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, Error> {
+    pub async fn state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, LogError> {
         let SnapshotFound { snapshot, .. } = self.log().snapshot(key, at).await?;
         self.state_from(key, at, snapshot).await
     }
@@ -37,7 +37,7 @@ impl Sessions {
         key: &SessionKey,
         at: Sequence,
         snapshot: Option<Snapshot>,
-    ) -> Result<State, Error> {
+    ) -> Result<State, LogError> {
         // A snapshot that cannot be read is worth nothing; the log is worth everything.
         let state = match snapshot {
             Some(snapshot) => read_state(snapshot.bytes).await,
@@ -49,7 +49,7 @@ impl Sessions {
     }
 
     /// The JSON of the state after event `at`: the snapshot as it is stored, if there is one just there.
-    pub async fn state_json_at(&self, hub: &Hub, at: Sequence) -> Result<String, Error> {
+    pub async fn state_json_at(&self, hub: &Hub, at: Sequence) -> Result<String, LogError> {
         let SnapshotFound { snapshot, .. } = self.log().snapshot(&hub.key, at).await?;
         if let Some(Snapshot { sequence, bytes }) = &snapshot
             && *sequence == at
@@ -70,13 +70,13 @@ impl Sessions {
         at: Sequence,
         state: &mut State,
         mut sealed: impl FnMut(SealedTurn),
-    ) -> Result<(), Error> {
+    ) -> Result<(), LogError> {
         let mut changes = Vec::new();
         while state.sequence < at {
             let chunks = match self.log().read(key, state.sequence, READ_BYTES).await {
                 Ok(chunks) => chunks,
                 // The beginning is gone and no snapshot stands for it: fold what is left.
-                Err(Error::Retired { first_available })
+                Err(LogError::Retired { first_available })
                     if state.sequence.get() == 0 && first_available.previous() <= at =>
                 {
                     state.sequence = first_available.previous();
@@ -101,7 +101,7 @@ impl Sessions {
     }
 
     /// A turn that left the window of its session's state.
-    pub fn sealed_turn(&self, stored: Option<riverrun_log::SealedTurn>) -> Option<SealedTurn> {
+    pub fn sealed_turn(&self, stored: Option<riverrun_log::SealedTurnRecord>) -> Option<SealedTurn> {
         stored.and_then(|turn| serde_json::from_slice(&turn.bytes).ok())
     }
 }

@@ -1,8 +1,8 @@
 //! Turns chunks into a reader's bytes: shared with other readers where it can be, by its own projector otherwise.
 
-use riverrun_dialect::registry::Session;
+use riverrun_dialect::registry::ProjectedSession;
 use riverrun_dialect::{Coalescer, Dialect, Frame, FrameWriter, Frames, Framing, Joined, Projector, Weight};
-use riverrun_event::{Event, IdOrigin, Origin, Payload, Sequence, SessionId};
+use riverrun_event::{CursorOrigin, Event, IdOrigin, Payload, Sequence, SessionId};
 use riverrun_fold::State;
 use riverrun_log::Chunk;
 
@@ -47,7 +47,7 @@ pub struct AwaitedTurn {
 }
 
 impl AwaitedTurn {
-    pub fn new(session: &Session<'_>) -> Self {
+    pub fn new(session: &ProjectedSession<'_>) -> Self {
         Self {
             session: session.id.clone(),
             incarnation: session.incarnation,
@@ -55,8 +55,8 @@ impl AwaitedTurn {
         }
     }
 
-    fn session(&self) -> Session<'_> {
-        Session { id: &self.session, incarnation: self.incarnation, origins: &self.origins }
+    fn session(&self) -> ProjectedSession<'_> {
+        ProjectedSession { id: &self.session, incarnation: self.incarnation, origins: &self.origins }
     }
 }
 
@@ -124,7 +124,7 @@ impl Own {
     }
 
     /// Encodes the events of a chunk behind `after`.
-    pub fn chunk(&mut self, chunk: &Chunk, after: Sequence, origin: Origin, out: &mut FrameWriter) {
+    pub fn chunk(&mut self, chunk: &Chunk, after: Sequence, origin: CursorOrigin, out: &mut FrameWriter) {
         for (sequence, bytes) in chunk.records_after(after) {
             if self.over.is_some() {
                 return;
@@ -134,7 +134,7 @@ impl Own {
     }
 
     /// Encodes one event, or holds it back to join it with the next.
-    pub fn record(&mut self, sequence: Sequence, bytes: &[u8], origin: Origin, out: &mut FrameWriter) {
+    pub fn record(&mut self, sequence: Sequence, bytes: &[u8], origin: CursorOrigin, out: &mut FrameWriter) {
         match &mut self.coalescer {
             Some(coalescer) => coalescer.push(sequence, bytes, &mut self.joined),
             None => self.joined.push(Joined { first: sequence, last: sequence, record: bytes.to_vec() }),
@@ -143,7 +143,7 @@ impl Own {
     }
 
     /// The reader has caught up: what was held back goes out, and from now on every event goes alone.
-    pub fn caught_up(&mut self, origin: Origin, out: &mut FrameWriter) {
+    pub fn caught_up(&mut self, origin: CursorOrigin, out: &mut FrameWriter) {
         if let Some(mut coalescer) = self.coalescer.take() {
             coalescer.flush(&mut self.joined);
             self.write_joined(origin, out);
@@ -160,7 +160,7 @@ impl Own {
         self.awaited = None;
     }
 
-    fn write_joined(&mut self, origin: Origin, out: &mut FrameWriter) {
+    fn write_joined(&mut self, origin: CursorOrigin, out: &mut FrameWriter) {
         for joined in std::mem::take(&mut self.joined) {
             let Some((record, event)) = joined.parts() else { continue };
             self.find_turn(&event);

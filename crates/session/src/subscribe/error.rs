@@ -1,14 +1,14 @@
 //! Why a reader is refused.
 
 use riverrun_event::{ErrorCode, Sequence};
-use riverrun_log::Error;
+use riverrun_log::LogError;
 
 /// Why a stream was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The log could not be read.
     #[error(transparent)]
-    Log(#[from] Error),
+    Log(#[from] LogError),
     /// The turn that was asked for does not exist.
     #[error("the turn was not found")]
     NoTurn,

@@ -19,10 +19,10 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::{Coalescer, FrameWriter, Framing, Opening, Options};
+use riverrun_dialect::{Coalescer, FrameWriter, Framing, Opening, ReaderOptions};
 use riverrun_event::{Cursor, Sequence, TurnId};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Progress, TurnRecord};
+use riverrun_log::{TurnRecord, WorkProgress};
 
 use super::encoder::{AwaitedTurn, Encoder, Mute, Own};
 use super::error::OpenError;
@@ -43,7 +43,7 @@ struct Shown {
 
 impl Shown {
     fn of(record: TurnRecord) -> Self {
-        let is_over = record.fact.progress == Progress::Terminal;
+        let is_over = record.fact.progress == WorkProgress::Terminal;
         Self { first: Some(record.fact.first), turn: Some(record.fact.turn), is_over }
     }
 }
@@ -61,7 +61,7 @@ pub async fn plan(
         request.after.and(Some(after)).filter(|after| after.sequence > Sequence::ZERO || after.part > 0);
     let shown = shown(sessions, hub, request, cursor.filter(|_| forced.is_none()), head).await?;
     let rules = request.dialect.rules();
-    let options = Options { turn: shown.first, ..request.options };
+    let options = ReaderOptions { turn: shown.first, ..request.options };
     let key = SharedKey { dialect: request.dialect, framing, options };
     let is_numbered = !rules.joins_deltas;
     let opening = match opening(forced, request.catch_up) {
@@ -81,7 +81,7 @@ pub async fn plan(
         (_, Some(_), None) if after.sequence < start => (start, Mute::Nothing, 0),
         (_, Some(_), None) => (after.sequence, Mute::Nothing, after.part),
     };
-    let state = match rules.tells_the_past {
+    let state = match rules.shows_past_turns {
         true => sessions.long_state_at(&hub.key, at).await?,
         false => sessions.state_at(&hub.key, at).await?,
     };
@@ -130,7 +130,7 @@ async fn shown(
     let open = state.turns.iter().rev().find(|turn| !turn.status.is_terminal());
     if let Some(open) = open {
         let record = sessions.log().turn(&hub.key, &open.turn_id).await?;
-        let is_over = record.is_some_and(|record| record.fact.progress == Progress::Terminal);
+        let is_over = record.is_some_and(|record| record.fact.progress == WorkProgress::Terminal);
         return Ok(Shown { first: Some(open.first_sequence), turn: Some(open.turn_id.clone()), is_over });
     }
     match cursor {

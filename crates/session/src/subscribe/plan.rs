@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::{Coalescer, Control, FrameWriter, Frames, Framing, Opening, SnapshotReason};
+use riverrun_dialect::{Coalescer, ControlMessage, FrameWriter, Frames, Framing, Opening, SnapshotReason};
 use riverrun_event::{Cursor, Sequence, TurnId};
 use riverrun_fold::State;
-use riverrun_log::Progress;
+use riverrun_log::WorkProgress;
 
 use super::encoder::{Encoder, Mute, Own};
 use super::error::OpenError;
@@ -238,7 +238,7 @@ pub(super) fn write_snapshot(
             out.opening(&frames, to);
         }
         Encoder::Own(_) | Encoder::Shared(_) => {
-            out.control(&Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json });
+            out.control(&ControlMessage::Snapshot { reason, sequence: to.sequence, cursor: to, state_json });
         }
     }
 }
@@ -246,7 +246,7 @@ pub(super) fn write_snapshot(
 async fn turn_is_over(sessions: &Sessions, hub: &Hub, turn: Option<&TurnId>) -> Result<bool, OpenError> {
     let Some(turn) = turn else { return Ok(false) };
     let record = sessions.log().turn(&hub.key, turn).await?;
-    Ok(record.is_some_and(|record| record.fact.progress == Progress::Terminal))
+    Ok(record.is_some_and(|record| record.fact.progress == WorkProgress::Terminal))
 }
 
 /// Readers that were cut together do not come back together: between half a second and two.

@@ -1,6 +1,6 @@
 //! What a reader asks for, the same for every transport.
 
-use riverrun_dialect::{Dialect, Options};
+use riverrun_dialect::{Dialect, ReaderOptions};
 use riverrun_event::{Cursor, TaskId, TurnId};
 
 use super::filter::TypePattern;
@@ -35,7 +35,7 @@ pub struct Request {
     /// The wire format.
     pub dialect: Dialect,
     /// What the reader chose in it.
-    pub options: Options,
+    pub options: ReaderOptions,
     /// Only this turn.
     pub turn: Option<TurnId>,
     /// Only this task and those below it.

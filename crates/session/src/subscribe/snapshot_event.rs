@@ -4,9 +4,9 @@
 //! two readers of one log must not see each other. The frame has the sequence of the snapshot, so a client that has the
 //! snapshot knows it for one that it has. docs/decisions/0017-snapshot-frames.md has the reasons.
 
-use riverrun_dialect::{Dialect, FrameWriter, Frames, Options, Place, SnapshotReason};
+use riverrun_dialect::{Dialect, FramePosition, FrameWriter, Frames, ReaderOptions, SnapshotReason};
 use riverrun_event::{
-    Cursor, Draft, EventId, EventType, Record, Scope, Sequence, SnapshotInfo, Timestamp, write_record,
+    Cursor, Draft, EventId, EventScope, EventType, Record, Sequence, SnapshotInfo, Timestamp, write_record,
 };
 use riverrun_fold::State;
 
@@ -36,17 +36,17 @@ pub(super) fn write_snapshot_event(
         ..SnapshotInfo::default()
     };
     let kind = if is_repair { EventType::SnapshotRepaired } else { EventType::SnapshotUpdated };
-    let mut draft = Draft::new(kind, &Scope::default(), &info).at(time);
+    let mut draft = Draft::new(kind, &EventScope::default(), &info).at(time);
     draft.event_id = EventId::new(format!("evt_snapshot_{}_{}", to.sequence, reason.as_str())).ok();
     let mut bytes = Vec::new();
     write_record(&draft, time, &mut bytes);
     let Ok(record) = Record::read(&bytes) else { return };
     let Ok(event) = record.to_event(to.sequence) else { return };
     let mut frames = Frames::default();
-    let mut projector = dialect.projector(&hub.dialect_session(), State::default(), Options::default());
+    let mut projector = dialect.projector(&hub.dialect_session(), State::default(), ReaderOptions::default());
     projector.event(&record, &event, &mut frames);
     for frame in frames.iter() {
-        out.framed(Place::At(to), |out| out.push_str(frame.json));
+        out.framed(FramePosition::At(to), |out| out.push_str(frame.json));
     }
 }
 

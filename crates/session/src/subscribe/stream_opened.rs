@@ -1,6 +1,6 @@
 //! What a reader learns first: how it is served, and what its stream shows.
 
-use riverrun_dialect::{Control, Dialect, IndexUnit, Opening, Resume, Shows};
+use riverrun_dialect::{ControlMessage, Dialect, OffsetUnit, Opening, ResumeMethod, Shows};
 use riverrun_event::{Cursor, Sequence, TurnId};
 
 /// The contents of `stream.opened`.
@@ -17,13 +17,13 @@ pub struct StreamOpened {
     /// The wire format.
     pub dialect: Dialect,
     /// The unit of offsets in text.
-    pub index_unit: IndexUnit,
+    pub index_unit: OffsetUnit,
     /// The filter in force, as a JSON object.
     pub filter_json: String,
     /// What of the session is shown.
     pub scope: StreamScope,
     /// How the reader can resume.
-    pub resume: Resume,
+    pub resume: ResumeMethod,
     /// How long a reader that is cut should wait, in milliseconds.
     pub retry_millis: u64,
 }
@@ -47,8 +47,8 @@ impl StreamOpened {
     }
 
     /// The frame.
-    pub fn control(&self) -> Control<'_> {
-        Control::Opened {
+    pub fn control(&self) -> ControlMessage<'_> {
+        ControlMessage::Opened {
             outcome: self.outcome,
             after: self.after,
             head: self.head,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use riverrun_dialect::{Control, FrameWriter, Heartbeat, Weight};
+use riverrun_dialect::{ControlMessage, FrameWriter, Heartbeat, Weight};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Chunk, Ticket};
+use riverrun_log::{Chunk, LogTicket};
 use tokio::time::{Instant, Sleep};
 
 use super::encoder::{Encoder, Mute, Own};
@@ -67,9 +67,9 @@ pub struct Subscription {
 /// What the stream waits for besides news and time.
 enum Waiting {
     Nothing,
-    Chunks(Ticket<Vec<Chunk>>),
+    Chunks(LogTicket<Vec<Chunk>>),
     /// A reader that shared and fell behind needs a projector of its own again.
-    State(Pin<Box<dyn Future<Output = Result<State, riverrun_log::Error>> + Send>>),
+    State(Pin<Box<dyn Future<Output = Result<State, riverrun_log::LogError>> + Send>>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Subscription {
         self.waiting = Waiting::State(Box::pin(async move { sessions.state_at(&key, at).await }));
     }
 
-    fn take_state(&mut self, state: Result<State, riverrun_log::Error>) {
+    fn take_state(&mut self, state: Result<State, riverrun_log::LogError>) {
         let (Ok(state), Encoder::Shared(key)) = (state, &self.encoder) else {
             self.phase = Phase::Cutting("the state could not be read");
             return;
@@ -185,7 +185,7 @@ impl Subscription {
         }
     }
 
-    fn control(&mut self, control: &Control<'_>) {
+    fn control(&mut self, control: &ControlMessage<'_>) {
         let mut out = FrameWriter::new(self.encoder.framing());
         out.control(control);
         self.push(out.into());
@@ -195,7 +195,7 @@ impl Subscription {
         Cursor::after(self.at, self.hub.origin())
     }
 
-    fn take_stored(&mut self, read: Result<Vec<Chunk>, riverrun_log::Error>) {
+    fn take_stored(&mut self, read: Result<Vec<Chunk>, riverrun_log::LogError>) {
         match read {
             Ok(chunks) if chunks.is_empty() => self.phase = Phase::Cutting("the log ends before its head"),
             Ok(chunks) => {
@@ -309,7 +309,7 @@ impl Subscription {
         let heartbeat = self.encoder.dialect().rules().heartbeat;
         match heartbeat.on(self.encoder.framing()) {
             Heartbeat::Control => {
-                self.control(&Control::Heartbeat { head: self.at, cursor: self.cursor() });
+                self.control(&ControlMessage::Heartbeat { head: self.at, cursor: self.cursor() });
             }
             Heartbeat::Bytes(bytes) => {
                 let mut out = FrameWriter::new(self.encoder.framing());
@@ -334,19 +334,19 @@ impl Subscription {
         if self.until.is_some() {
             return self.end("caught_up");
         }
-        self.control(&Control::CaughtUp { head: self.at, cursor: self.cursor() });
+        self.control(&ControlMessage::CaughtUp { head: self.at, cursor: self.cursor() });
         self.encoder.settle(&self.hub);
     }
 
     fn end(&mut self, reason: &'static str) {
-        self.control(&Control::End { reason, head: self.at, cursor: self.cursor() });
+        self.control(&ControlMessage::End { reason, head: self.at, cursor: self.cursor() });
         self.phase = Phase::Complete;
     }
 
     /// Cuts the stream when the server goes, the key was revoked, or the session was deleted.
     fn must_stop(&mut self) -> bool {
         if self.sessions.drain().is_started() {
-            self.control(&Control::Draining { retry_millis: 1000 });
+            self.control(&ControlMessage::Draining { retry_millis: 1000 });
             self.phase = Phase::Cutting("the server is shutting down");
         } else if !self.access.is_valid() {
             self.phase = Phase::Cutting("the key was revoked");

@@ -13,11 +13,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::spool::{Spool, When};
 use super::{CommandTool, LATE};
-use crate::host::{HowEnded, Orders, ProcessEnd, ProcessHost, ProcessInput, ProcessPlan, Stream, Terminate};
-use crate::process::{CALL, GRACE, Group, MARK, Pipes, Program};
+use crate::host::{
+    HowEnded, Orders, OutputStream, ProcessEnd, ProcessHost, ProcessPlan, StdinChunk, Terminate,
+};
+use crate::mark::{CALL, MARK};
+use crate::process::{GRACE, Group, Pipes, Program};
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
-use crate::{Call, Secret, ToolError, ToolErrorKind, ToolOutput};
+use crate::{ToolError, ToolErrorKind, ToolOutput, ToolRequest, ValueSource};
 
 /// Who ends a process when nobody else does.
 const TIMEOUT: &str = "timeout";
@@ -33,7 +36,7 @@ impl CommandTool {
     pub(super) async fn run_interactive(
         &self,
         mut program: Program,
-        call: Call,
+        call: ToolRequest,
         secrets: Scrubber,
     ) -> Result<ToolOutput, ToolError> {
         let name = &self.definition.name;
@@ -42,9 +45,9 @@ impl CommandTool {
             return Err(self.error(ToolErrorKind::Unavailable, text));
         };
         let Some(orders) = host.begin(self.plan(&program)).await else { return Err(cancelled(name)) };
-        program.env.insert(MARK.to_owned(), Secret::Plain(host.id().to_owned()));
+        program.env.insert(MARK.to_owned(), ValueSource::Plain(host.id().to_owned()));
         if !call.mark.is_empty() {
-            program.env.insert(CALL.to_owned(), Secret::Plain(call.mark.clone()));
+            program.env.insert(CALL.to_owned(), ValueSource::Plain(call.mark.clone()));
         }
         let began = Instant::now();
         let started = tokio::select! {
@@ -108,11 +111,11 @@ impl CommandTool {
                 (ToolErrorKind::Cancelled, format!("was ended from outside{why}"))
             }
         };
-        let said = |name, spool: &Spool| match spool.shown(FOR_MODEL / 2).trim_end() {
+        let section = |name, spool: &Spool| match spool.shown(FOR_MODEL / 2).trim_end() {
             "" => String::new(),
             text => format!("\n{name}:\n{text}"),
         };
-        let (out, errors) = (said("stdout", &talk.stdout), said("stderr", &talk.stderr));
+        let (out, errors) = (section("stdout", &talk.stdout), section("stderr", &talk.stderr));
         Err(self.error(kind, &format!("{text}{out}{errors}")))
     }
 }
@@ -132,7 +135,8 @@ struct Talk {
 
 impl Talk {
     fn new(limit: usize, secrets: Scrubber) -> Self {
-        let (stdout, stderr) = (Spool::new(Stream::Stdout, limit), Spool::new(Stream::Stderr, limit));
+        let (stdout, stderr) =
+            (Spool::new(OutputStream::Stdout, limit), Spool::new(OutputStream::Stderr, limit));
         Self { stdout, stderr, clean: (secrets.stream(), secrets.stream()) }
     }
 
@@ -149,7 +153,10 @@ impl Talk {
         let Orders { input, mut terminate } = orders;
         let (sender, mut chunks) = mpsc::channel(8);
         let mut read = pin!(async {
-            tokio::join!(read(stdout, Stream::Stdout, &sender), read(stderr, Stream::Stderr, &sender))
+            tokio::join!(
+                read(stdout, OutputStream::Stdout, &sender),
+                read(stderr, OutputStream::Stderr, &sender)
+            )
         });
         let mut write = pin!(write(stdin, input));
         let mut over = pin!(group.over());
@@ -160,7 +167,7 @@ impl Talk {
         while status.is_none() || !is_read {
             let due = self.due();
             let stop = tokio::select! {
-                Some((stream, bytes)) = chunks.recv() => { self.told(stream, &bytes, host).await; self.flood() }
+                Some((stream, bytes)) = chunks.recv() => { self.forward(stream, &bytes, host).await; self.flood() }
                 _ = &mut read, if !is_read => { is_read = true; None }
                 () = &mut write, if !is_written => { is_written = true; None }
                 () = &mut over, if status.is_none() => {
@@ -181,31 +188,31 @@ impl Talk {
             }
         }
         while let Ok((stream, bytes)) = chunks.try_recv() {
-            self.told(stream, &bytes, host).await;
+            self.forward(stream, &bytes, host).await;
         }
-        for stream in [Stream::Stdout, Stream::Stderr] {
-            let rest = self.clean(stream).end();
-            self.spool(stream).push(&rest);
+        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+            let tail = self.clean(stream).end();
+            self.spool(stream).push(&tail);
         }
         self.flush(When::Last, host).await;
         how_ended(stopped, status)
     }
 
-    fn spool(&mut self, stream: Stream) -> &mut Spool {
+    fn spool(&mut self, stream: OutputStream) -> &mut Spool {
         match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
         }
     }
 
-    fn clean(&mut self, stream: Stream) -> &mut Redacting {
+    fn clean(&mut self, stream: OutputStream) -> &mut Redacting {
         match stream {
-            Stream::Stdout => &mut self.clean.0,
-            Stream::Stderr => &mut self.clean.1,
+            OutputStream::Stdout => &mut self.clean.0,
+            OutputStream::Stderr => &mut self.clean.1,
         }
     }
 
-    async fn told(&mut self, stream: Stream, bytes: &[u8], host: &dyn ProcessHost) {
+    async fn forward(&mut self, stream: OutputStream, bytes: &[u8], host: &dyn ProcessHost) {
         let bytes = self.clean(stream).push(bytes);
         self.spool(stream).push(&bytes);
         self.flush(When::Full, host).await;
@@ -233,12 +240,12 @@ impl Talk {
     }
 
     fn end(mut self, how: HowEnded, duration: Duration) -> ProcessEnd {
-        let told = if self.stdout.total > 0 { &self.stdout } else { &self.stderr };
+        let shown_stream = if self.stdout.total > 0 { &self.stdout } else { &self.stderr };
         ProcessEnd {
             how,
             duration,
             output_bytes: self.stdout.total + self.stderr.total,
-            preview: told.shown(PREVIEW),
+            preview: shown_stream.shown(PREVIEW),
             large: self.stdout.large().into_iter().chain(self.stderr.large()).collect(),
         }
     }
@@ -264,7 +271,11 @@ fn how_ended(stopped: Option<Terminate>, status: Option<std::io::Result<ExitStat
     }
 }
 
-async fn read(mut from: impl AsyncRead + Unpin, stream: Stream, to: &mpsc::Sender<(Stream, Vec<u8>)>) {
+async fn read(
+    mut from: impl AsyncRead + Unpin,
+    stream: OutputStream,
+    to: &mpsc::Sender<(OutputStream, Vec<u8>)>,
+) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if to.send((stream, buffer[..read].to_vec())).await.is_err() {
@@ -274,8 +285,8 @@ async fn read(mut from: impl AsyncRead + Unpin, stream: Stream, to: &mpsc::Sende
 }
 
 /// A program that does not read its input is as good as one that does.
-async fn write(mut stdin: ChildStdin, mut input: mpsc::Receiver<ProcessInput>) {
-    while let Some(ProcessInput { bytes, is_last }) = input.recv().await {
+async fn write(mut stdin: ChildStdin, mut input: mpsc::Receiver<StdinChunk>) {
+    while let Some(StdinChunk { bytes, is_last }) = input.recv().await {
         if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() || is_last {
             return;
         }

@@ -23,11 +23,13 @@ use self::output::parse;
 use self::reader::{Captured, Flood, read_output, read_tail};
 use self::template::Template;
 use crate::limits::signal_of;
-use crate::process::{Group, MARK, Pipes, Program};
+use crate::mark::MARK;
+use crate::process::{Group, Pipes, Program};
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
 use crate::{
-    Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput, ToolRequest,
+    ValueSource,
 };
 
 /// Output that arrives this long after the program's end belongs to something that escaped.
@@ -102,19 +104,19 @@ impl CommandTool {
         Ok(Self { definition, program, template, output_limit, is_interactive, time })
     }
 
-    async fn run(&self, call: Call) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, call: ToolRequest) -> Result<ToolOutput, ToolError> {
         let argv = self
             .template
             .fill(&call.arguments)
             .map_err(|problem| self.error(ToolErrorKind::BadArguments, &problem))?;
         let secrets = self.program.scrubber();
         let mut program = Program { argv, ..self.program.clone() };
-        program.env.insert(KEY.to_owned(), Secret::Plain(call.idempotency_key.clone()));
+        program.env.insert(KEY.to_owned(), ValueSource::Plain(call.idempotency_key.clone()));
         if self.is_interactive {
             return self.run_interactive(program, call, secrets).await;
         }
         if !call.mark.is_empty() {
-            program.env.insert(MARK.to_owned(), Secret::Plain(call.mark.clone()));
+            program.env.insert(MARK.to_owned(), ValueSource::Plain(call.mark.clone()));
         }
         let started = tokio::select! {
             () = call.cancel.cancelled() => return Err(cancelled(&self.definition.name)),
@@ -145,7 +147,7 @@ impl CommandTool {
             },
             Err(error) => (ToolErrorKind::Crashed, format!("was lost: {error}")),
         };
-        Err(self.error(kind, &format!("{text}{}", told(&ended.errors))))
+        Err(self.error(kind, &format!("{text}{}", stderr_text(&ended.errors))))
     }
 
     /// Until the program has ended and all that it wrote was read. Dropping this ends the whole group.
@@ -153,7 +155,7 @@ impl CommandTool {
         &self,
         mut group: Group,
         pipes: Pipes,
-        call: &Call,
+        call: &ToolRequest,
         secrets: Scrubber,
     ) -> Result<Ended, ToolError> {
         let Pipes { mut stdin, stdout, stderr } = pipes;
@@ -216,13 +218,13 @@ impl Tool for CommandTool {
         self.is_interactive
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         Box::pin(self.run(call))
     }
 }
 
 /// The end of what the program said of its failure.
-fn told(errors: &[u8]) -> String {
+fn stderr_text(errors: &[u8]) -> String {
     let text = String::from_utf8_lossy(errors);
     let text = text.trim();
     if text.is_empty() { String::new() } else { format!(": {text}") }

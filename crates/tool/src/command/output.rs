@@ -15,6 +15,6 @@ pub(super) fn parse(captured: Captured) -> ToolOutput {
     }
     // The cut may have gone through a character.
     let text = text.trim_end_matches('\u{fffd}');
-    let (kept, total) = (captured.bytes.len(), captured.total);
-    ToolOutput::text(format!("{text}\n[cut: the first {kept} of {total} bytes]"))
+    let (shown, total) = (captured.bytes.len(), captured.total);
+    ToolOutput::text(format!("{text}\n[cut: the first {shown} of {total} bytes]"))
 }

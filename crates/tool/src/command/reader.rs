@@ -3,7 +3,7 @@
 use riverrun_secret::Redacting;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::{Progress, ProgressSink};
+use crate::{CallProgress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
 /// A progress line longer than this is cut. A draft of a picture has room.
@@ -69,7 +69,7 @@ pub(super) async fn read_output(
     }
     match std::mem::take(&mut into.line) {
         Line::Start => into.keep(&start),
-        Line::Progress(line) => progress(Progress::read(&String::from_utf8_lossy(&line))),
+        Line::Progress(line) => progress(CallProgress::read(&String::from_utf8_lossy(&line))),
         Line::Output => {}
     }
     Ok(())
@@ -100,7 +100,7 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
     if piece.ends_with(b"\n")
         && let Line::Progress(line) = std::mem::take(&mut into.line)
     {
-        progress(Progress::read(&String::from_utf8_lossy(&line)));
+        progress(CallProgress::read(&String::from_utf8_lossy(&line)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::host::{LargeOutput, OutputPart, Stream};
+use crate::host::{LargeOutput, OutputPart, OutputStream};
 
 /// The first bytes of a stream stand in events; what follows is stored beside them.
 pub(super) const INLINE: u64 = 16 * 1024;
@@ -19,12 +19,12 @@ const LATER: Duration = Duration::from_secs(2);
 const TAIL: usize = 4 * 1024;
 
 pub(super) struct Spool {
-    stream: Stream,
+    stream: OutputStream,
     pending: Vec<u8>,
     /// Where the pending bytes begin in the stream.
     offset: u64,
     since: Option<Instant>,
-    kept: Vec<u8>,
+    head: Vec<u8>,
     tail: Vec<u8>,
     pub total: u64,
     limit: usize,
@@ -37,14 +37,14 @@ pub(super) enum When {
     Full,
     /// It has waited.
     Due,
-    /// Nothing comes behind it.
+    /// The last chunk.
     Last,
 }
 
 impl Spool {
-    pub fn new(stream: Stream, limit: usize) -> Self {
-        let (pending, kept, tail) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stream, pending, offset: 0, since: None, kept, tail, total: 0, limit }
+    pub fn new(stream: OutputStream, limit: usize) -> Self {
+        let (pending, head, tail) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stream, pending, offset: 0, since: None, head, tail, total: 0, limit }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
@@ -52,9 +52,9 @@ impl Spool {
         self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         let beyond = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..beyond);
-        let room = self.limit - self.kept.len();
+        let room = self.limit - self.head.len();
         let bytes = &bytes[..bytes.len().min(room)];
-        self.kept.extend_from_slice(bytes);
+        self.head.extend_from_slice(bytes);
         self.pending.extend_from_slice(bytes);
         if !self.pending.is_empty() {
             self.since.get_or_insert_with(Instant::now);
@@ -98,10 +98,10 @@ impl Spool {
     /// All of it, or its beginning and its end.
     pub fn shown(&self, most: usize) -> String {
         if self.total <= most as u64 {
-            return String::from_utf8_lossy(&self.kept).into_owned();
+            return String::from_utf8_lossy(&self.head).into_owned();
         }
         let end = (most / 4).min(self.tail.len());
-        let head = &self.kept[..(most - end).min(self.kept.len())];
+        let head = &self.head[..(most - end).min(self.head.len())];
         let head = String::from_utf8_lossy(&head[..whole(head)]).into_owned();
         let tail = String::from_utf8_lossy(&self.tail[self.tail.len() - end..]);
         let tail = tail.trim_start_matches('\u{fffd}');
@@ -114,7 +114,7 @@ impl Spool {
     }
 
     pub fn large(&mut self) -> Option<LargeOutput> {
-        let bytes = std::mem::take(&mut self.kept);
+        let bytes = std::mem::take(&mut self.head);
         (self.total > INLINE).then_some(LargeOutput { stream: self.stream, bytes, total: self.total })
     }
 }
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
 
     /// Everything that the spool tells of these bytes, pushed in pieces of this size.
-    fn told(bytes: &[u8], piece: usize, limit: usize) -> (Vec<OutputPart>, Spool) {
-        let mut spool = Spool::new(Stream::Stdout, limit);
+    fn spool_all(bytes: &[u8], piece: usize, limit: usize) -> (Vec<OutputPart>, Spool) {
+        let mut spool = Spool::new(OutputStream::Stdout, limit);
         let mut parts = Vec::new();
         for piece in bytes.chunks(piece) {
             spool.push(piece);
@@ -147,7 +147,7 @@ mod tests {
     async fn parts_are_the_stream_without_a_gap_and_few() {
         let text = "né€𝄞".repeat(60_000).into_bytes();
         for piece in [1000, 4096, 16 * 1024, text.len()] {
-            let (parts, spool) = told(&text, piece, usize::MAX);
+            let (parts, spool) = spool_all(&text, piece, usize::MAX);
             let joined: Vec<u8> = parts.iter().flat_map(|part| part.bytes.clone()).collect();
             assert!(joined == text, "what was told is not what was written, by {piece}");
             assert!(parts.len() < 12, "{} parts", parts.len());
@@ -162,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn beyond_the_limit_bytes_are_counted_and_the_end_is_shown() {
         let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
-        let (parts, mut spool) = told(text.as_bytes(), 5000, 20_000);
+        let (parts, mut spool) = spool_all(text.as_bytes(), 5000, 20_000);
         assert_eq!(parts.iter().map(|part| part.bytes.len()).sum::<usize>(), 20_000);
         let shown = spool.shown(1000);
         assert!(shown.starts_with("0\n1\n2\n") && shown.ends_with("99998\n99999\n"), "{shown}");
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn half_a_character_waits_for_the_other_half_unless_none_comes() {
-        let mut spool = Spool::new(Stream::Stderr, 100);
+        let mut spool = Spool::new(OutputStream::Stderr, 100);
         spool.push(&[b'a', 0xe2, 0x82]);
         assert_eq!(spool.part(When::Due).map(|part| part.bytes), Some(vec![b'a']));
         assert_eq!(spool.part(When::Due), None);

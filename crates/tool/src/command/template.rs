@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_template_is_told_at_once() {
+    fn a_wrong_template_is_reported_at_once() {
         assert!(check(&["{q}"], json!({})).unwrap_err().contains("program itself"));
         assert!(check(&[], json!({})).unwrap_err().contains("empty"));
         assert!(check(&["f", "{nope}"], json!({})).unwrap_err().contains("`{nope}`"));

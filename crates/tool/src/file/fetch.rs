@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failures_name_the_host_and_never_the_rest_of_the_address() {
+    async fn failures_name_the_host_but_not_the_whole_address() {
         let (port, _) = server("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
         let error = get(port, 9).await.expect_err("it is not there");
         assert_eq!(

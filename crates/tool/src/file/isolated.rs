@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_file::{FileError, FileErrorCode, FileType, Hints, Limits, ReadFile, detect};
+use riverrun_file::{FileError, FileErrorCode, FileType, Hints, ReadFile, ReadLimits, detect};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -33,22 +33,22 @@ const STACK: usize = 16 << 20;
 /// The process is ended if it has not answered this long behind its own deadline.
 const LATE: Duration = Duration::from_secs(2);
 
-/// What is to be found out about a file.
+/// The input of one extraction in a separate process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Reading {
+pub struct ExtractionTask {
     pub name: Option<String>,
     /// The media type that its sender named, with its parameters.
     pub declared: Option<String>,
     pub charset: Option<String>,
     /// Whether its text is needed; otherwise only its pages are counted.
     pub with_text: bool,
-    pub limits: Limits,
+    pub limits: ReadLimits,
 }
 
 type Found = Result<ReadFile, FileError>;
 
 /// Reads a file where it can do no harm.
-pub async fn read_file(reading: Reading, bytes: Bytes) -> Found {
+pub async fn read_file(reading: ExtractionTask, bytes: Bytes) -> Found {
     let limit = reading.limits.time + LATE;
     let found = async {
         match has_supervisor() {
@@ -63,7 +63,7 @@ pub async fn read_file(reading: Reading, bytes: Bytes) -> Found {
 }
 
 /// Reads a file on this thread.
-pub fn read_file_here(reading: &Reading, bytes: &[u8]) -> Found {
+pub fn read_file_here(reading: &ExtractionTask, bytes: &[u8]) -> Found {
     let file_type: FileType = detect(bytes, reading.name.as_deref(), reading.declared.as_deref());
     match reading.with_text {
         true => {
@@ -78,7 +78,7 @@ fn crashed(message: impl Into<String>) -> FileError {
     FileError { code: FileErrorCode::Crashed, message: message.into() }
 }
 
-async fn on_thread(reading: Reading, bytes: Bytes) -> Found {
+async fn on_thread(reading: ExtractionTask, bytes: Bytes) -> Found {
     let (answer, answered) = tokio::sync::oneshot::channel();
     let read = move || drop(answer.send(read_file_here(&reading, &bytes)));
     let started = std::thread::Builder::new().name("file".to_owned()).stack_size(STACK).spawn(read);
@@ -88,7 +88,7 @@ async fn on_thread(reading: Reading, bytes: Bytes) -> Found {
     answered.await.unwrap_or_else(|_| Err(crashed("the code that reads such files failed on this one")))
 }
 
-async fn in_process(reading: &Reading, bytes: &[u8]) -> Found {
+async fn in_process(reading: &ExtractionTask, bytes: &[u8]) -> Found {
     let limits = ProcessLimits {
         memory: Some(FILE_MEMORY),
         cpu: Some(reading.limits.time + LATE),
@@ -129,7 +129,7 @@ pub(crate) fn serve(word: &std::ffi::OsStr) -> Option<ExitCode> {
         let mut input = std::io::stdin().lock();
         let mut header = String::new();
         let reading = input.read_line(&mut header).ok().and_then(|_| serde_json::from_str(&header).ok());
-        let Some(reading): Option<Reading> = reading else { return ExitCode::FAILURE };
+        let Some(reading): Option<ExtractionTask> = reading else { return ExitCode::FAILURE };
         let mut bytes = Vec::new();
         if input.read_to_end(&mut bytes).is_err() {
             return ExitCode::FAILURE;

@@ -5,4 +5,4 @@ mod isolated;
 
 pub use fetch::{FetchError, Fetched, fetch};
 pub(crate) use isolated::serve;
-pub use isolated::{FILE_MEMORY, Reading, read_file, read_file_here};
+pub use isolated::{ExtractionTask, FILE_MEMORY, read_file, read_file_here};

@@ -38,8 +38,12 @@ pub(super) fn output(media_type: &str, bytes: &Bytes) -> ToolOutput {
                 ..FileBlock::default()
             };
             // A model reads no bytes, but it should know that they came.
-            let told = Block::plain(format!("{} bytes of {essence}", bytes.len()));
-            ToolOutput { content: vec![told], block_list: vec![Block::File(file)], ..ToolOutput::default() }
+            let description = Block::plain(format!("{} bytes of {essence}", bytes.len()));
+            ToolOutput {
+                content: vec![description],
+                block_list: vec![Block::File(file)],
+                ..ToolOutput::default()
+            }
         }
     }
 }

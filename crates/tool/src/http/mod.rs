@@ -18,7 +18,8 @@ use crate::placeholder::plain;
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
 use crate::{
-    Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput, ToolRequest,
+    ValueSource,
 };
 
 const MAX_REDIRECTS: usize = 3;
@@ -35,7 +36,7 @@ pub struct HttpConfig {
     /// `{name}` in the path or the query stands for an argument; `{url}` alone for an address of the model's choice.
     /// Arguments that it does not use are the JSON body, or the query where a method has no body.
     pub url: String,
-    pub headers: Vec<(String, Secret)>,
+    pub headers: Vec<(String, ValueSource)>,
     pub outbound: AddressGuard,
     /// Bytes of an answer that are taken.
     pub response_limit: usize,
@@ -62,7 +63,7 @@ pub struct HttpTool {
     definition: ToolDefinition,
     method: Method,
     template: Template,
-    headers: Vec<(HeaderName, Secret)>,
+    headers: Vec<(HeaderName, ValueSource)>,
     outbound: AddressGuard,
     response_limit: usize,
 }
@@ -75,7 +76,7 @@ impl HttpTool {
             .map_err(|_| format!("the method `{}` of the tool `{name}` is none", config.method))?;
         let template = Template::new(&config.url, &config.parameters)
             .map_err(|problem| format!("the url of the tool `{name}`: {problem}"))?;
-        let header = |(header, value): (String, Secret)| match header.parse::<HeaderName>() {
+        let header = |(header, value): (String, ValueSource)| match header.parse::<HeaderName>() {
             Ok(header) => Ok((header, value)),
             Err(_) => Err(format!("the header `{header}` of the tool `{name}` is no header name")),
         };
@@ -98,10 +99,10 @@ impl HttpTool {
         Ok(Self { definition, method, template, headers, outbound, response_limit })
     }
 
-    async fn run(&self, call: &Call, secrets: Scrubber) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, call: &ToolRequest, secrets: Scrubber) -> Result<ToolOutput, ToolError> {
         let bad = |problem: String| self.error(ToolErrorKind::BadArguments, &problem);
-        let (mut url, rest) = self.template.fill(&call.arguments).map_err(bad)?;
-        let body = self.body(&mut url, rest);
+        let (mut url, unused) = self.template.fill(&call.arguments).map_err(bad)?;
+        let body = self.body(&mut url, unused);
         let headers = self.headers(call, body.is_some())?;
         let uri =
             url.parse::<Uri>().map_err(|_| self.sending(&RequestError::Blocked(BlockedAddress::NotAUrl)))?;
@@ -153,18 +154,18 @@ impl HttpTool {
         })
     }
 
-    fn body(&self, url: &mut String, rest: Map<String, Value>) -> Option<Bytes> {
+    fn body(&self, url: &mut String, unused: Map<String, Value>) -> Option<Bytes> {
         if [Method::POST, Method::PUT, Method::PATCH].contains(&self.method) {
-            return Some(Value::Object(rest).to_string().into());
+            return Some(Value::Object(unused).to_string().into());
         }
-        let given = rest.iter().filter(|(_, value)| !value.is_null());
+        let given = unused.iter().filter(|(_, value)| !value.is_null());
         let pairs: Vec<String> =
             given.map(|(name, value)| format!("{}={}", escape(name), escape(&plain(value)))).collect();
         add_query(url, &pairs);
         None
     }
 
-    fn headers(&self, call: &Call, has_body: bool) -> Result<HeaderMap, ToolError> {
+    fn headers(&self, call: &ToolRequest, has_body: bool) -> Result<HeaderMap, ToolError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/*;q=0.9, */*;q=0.5"));
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("riverrun/", env!("CARGO_PKG_VERSION"))));
@@ -218,7 +219,7 @@ impl Tool for HttpTool {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         let secrets = Scrubber::of(self.headers.iter().map(|(name, value)| (name.as_str(), value)));
         Box::pin(async move {
             tokio::select! {

@@ -19,7 +19,7 @@ impl Template {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let base = pieces(base, parameters)?;
         let is_whole = matches!(base.as_slice(), [Piece::Argument(_)]);
-        let origin_ends = |text: &str| text.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        let origin_ends = |text: &str| text.split_once("://").is_some_and(|(_, unused)| unused.contains('/'));
         let host_is_fixed = match base.as_slice() {
             [Piece::Text(_)] => true,
             [Piece::Text(first), ..] => origin_ends(first),
@@ -38,14 +38,14 @@ impl Template {
 
     /// The address, and the arguments that it did not use.
     pub fn fill(&self, arguments: &Value) -> Result<(String, Map<String, Value>), String> {
-        let mut rest = arguments.as_object().cloned().unwrap_or_default();
+        let mut unused = arguments.as_object().cloned().unwrap_or_default();
         let mut used = BTreeSet::new();
         let mut url = String::new();
         for piece in &self.base {
             match piece {
                 Piece::Text(text) => url.push_str(text),
                 Piece::Argument(name) => {
-                    let value = rest.get(name).map(plain).unwrap_or_default();
+                    let value = unused.get(name).map(plain).unwrap_or_default();
                     used.insert(name.clone());
                     if self.is_whole {
                         url.push_str(&value);
@@ -57,11 +57,11 @@ impl Template {
         }
         let mut query: Vec<String> = Vec::new();
         for (name, value) in &self.query {
-            query.extend(pair(name, value, &rest, &mut used));
+            query.extend(pair(name, value, &unused, &mut used));
         }
         add_query(&mut url, &query);
-        rest.retain(|name, _| !used.contains(name));
-        Ok((url, rest))
+        unused.retain(|name, _| !used.contains(name));
+        Ok((url, unused))
     }
 }
 
@@ -121,11 +121,11 @@ mod tests {
         let parameters = json!({"properties": {"id": {}, "q": {}, "url": {}}});
         Template::new(url, &parameters)?
             .fill(&arguments)
-            .map(|(url, rest)| format!("{url} {}", Value::Object(rest)))
+            .map(|(url, unused)| format!("{url} {}", Value::Object(unused)))
     }
 
     #[test]
-    fn values_are_escaped_and_the_rest_is_left() {
+    fn values_are_escaped_and_other_text_is_unchanged() {
         let filled =
             check("https://a.test/v1/{id}/x?q={q}&k=1", json!({"id": "a/b?c#d", "q": "Huế &=", "url": 1}));
         assert_eq!(

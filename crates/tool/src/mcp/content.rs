@@ -60,8 +60,8 @@ pub(super) fn convert(entry: &Value) -> (Block, Option<Block>) {
                 size: entry.get("size").and_then(Value::as_u64),
                 ..FileBlock::default()
             };
-            let told = ["[resource: ", name, " ", uri, "] ", text("description")].concat();
-            (Block::plain(told.trim_end()), Some(Block::File(file)))
+            let label = ["[resource: ", name, " ", uri, "] ", text("description")].concat();
+            (Block::plain(label.trim_end()), Some(Block::File(file)))
         }
         // A type of a later protocol: its JSON is better than nothing.
         _ => (Block::plain(entry.to_string()), None),
@@ -148,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn unknown_kinds_are_kept_and_long_text_is_cut() {
-        let kept = json!([{"type": "text", "text": "{\"type\":\"x\"}"}]);
-        check(20, json!({"content": [{"type": "x"}]}), kept.clone(), kept);
+    fn unknown_kinds_pass_through_and_long_text_is_cut() {
+        let expected = json!([{"type": "text", "text": "{\"type\":\"x\"}"}]);
+        check(20, json!({"content": [{"type": "x"}]}), expected.clone(), expected);
         let cut = json!([{"type": "text", "text": "0123456789012345678\n[cut: the first 19 of 24 bytes]"}, {"type": "text", "text": "\n[cut: the first 0 of 1 bytes]"}]);
         check(
             20,

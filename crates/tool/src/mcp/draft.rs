@@ -9,22 +9,28 @@ use rmcp::model::{NotificationMetaObject, ProgressNotificationParam};
 use serde_json::Value;
 
 use super::content::convert;
-use crate::Progress;
+use crate::CallProgress;
 
 const PARTIAL: &str = "riverrun/partial";
 const BLOCK_INDEX: &str = "riverrun/blockIndex";
 
 /// What a notification tells, with the `_meta` that came with it.
-pub(super) fn progress(told: &ProgressNotificationParam, meta: &NotificationMetaObject) -> Progress {
-    let fraction =
-        told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
-    let message = told.message.as_deref();
+pub(super) fn progress(
+    notification: &ProgressNotificationParam,
+    meta: &NotificationMetaObject,
+) -> CallProgress {
+    let fraction = notification
+        .total
+        .filter(|total| *total > 0.0)
+        .map(|total| (notification.progress / total).clamp(0.0, 1.0));
+    let message = notification.message.as_deref();
     let mut progress = match message.filter(|message| message.trim_start().starts_with('{')) {
-        Some(message) => Progress::read(message),
-        None => Progress { message: message.map(ToOwned::to_owned), ..Progress::default() },
+        Some(message) => CallProgress::read(message),
+        None => CallProgress { message: message.map(ToOwned::to_owned), ..CallProgress::default() },
     };
     progress.fraction = fraction.or(progress.fraction);
-    let member = |name: &str| told.meta.as_ref().and_then(|own| own.0.get(name)).or_else(|| meta.0.get(name));
+    let member =
+        |name: &str| notification.meta.as_ref().and_then(|own| own.0.get(name)).or_else(|| meta.0.get(name));
     if let Some(block) = member(PARTIAL).and_then(block) {
         let index = member(BLOCK_INDEX).and_then(Value::as_u64).and_then(|index| u32::try_from(index).ok());
         (progress.partial, progress.block_index) = (Some(block), index);

@@ -14,7 +14,7 @@ use rmcp::service::{NotificationContext, RoleClient};
 use tokio::sync::watch;
 
 use super::{draft, log_line};
-use crate::{Progress, ProgressSink};
+use crate::{CallProgress, ProgressSink};
 
 /// Progress that came before its call was known here.
 const EARLY: usize = 64;
@@ -32,7 +32,7 @@ struct Calls {
     /// Calls that were sent, or are about to be.
     open: usize,
     known: Vec<Known>,
-    early: VecDeque<(Whose, Progress)>,
+    early: VecDeque<(Whose, CallProgress)>,
 }
 
 struct Known {
@@ -109,7 +109,7 @@ impl Handler {
         self.calls.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn tell(&self, whose: Whose, progress: Progress) {
+    fn send_progress(&self, whose: Whose, progress: CallProgress) {
         let mut calls = self.calls();
         let open = calls.open;
         if let Some(call) = calls.known.iter().find(|call| whose.is(call, open)) {
@@ -124,24 +124,28 @@ impl Handler {
 }
 
 impl ClientHandler for Handler {
-    async fn on_progress(&self, told: ProgressNotificationParam, context: NotificationContext<RoleClient>) {
+    async fn on_progress(
+        &self,
+        notification: ProgressNotificationParam,
+        context: NotificationContext<RoleClient>,
+    ) {
         let meta = context.extensions.get::<NotificationMetaObject>().unwrap_or(&context.meta);
-        let progress = draft::progress(&told, meta);
-        self.tell(Whose::Token(told.progress_token), progress);
+        let progress = draft::progress(&notification, meta);
+        self.send_progress(Whose::Token(notification.progress_token), progress);
     }
 
     #[expect(deprecated, reason = "servers log until the protocol does without it")]
     async fn on_logging_message(
         &self,
-        told: LoggingMessageNotificationParam,
+        notification: LoggingMessageNotificationParam,
         context: NotificationContext<RoleClient>,
     ) {
-        let Some(message) = log_line::words(&told) else { return };
+        let Some(message) = log_line::words(&notification) else { return };
         // The SDK leaves what stands in `_meta` among the extensions.
         let meta = context.extensions.get::<NotificationMetaObject>().unwrap_or(&context.meta);
         let call = log_line::call_of(meta);
         let whose = call.map_or(Whose::Only, Whose::Id);
-        self.tell(whose, Progress { message: Some(message), ..Progress::default() });
+        self.send_progress(whose, CallProgress { message: Some(message), ..CallProgress::default() });
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

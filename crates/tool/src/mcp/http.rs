@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::events::{events, too_long};
 use super::unread;
-use crate::Secret;
+use crate::ValueSource;
 use crate::http::body;
 use crate::http::client::{RequestError, send};
 use crate::scrub::Scrubber;
@@ -34,7 +34,7 @@ const EVENTS: &str = "text/event-stream";
 #[derive(Clone)]
 pub(super) struct HttpLink {
     pub outbound: Arc<AddressGuard>,
-    pub headers: Arc<Vec<(HeaderName, Secret)>>,
+    pub headers: Arc<Vec<(HeaderName, ValueSource)>>,
     /// The most bytes of one message.
     pub limit: usize,
     /// Counts the times at which the server's list may have changed.

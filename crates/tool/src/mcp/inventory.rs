@@ -35,8 +35,8 @@ pub struct Known {
 impl McpInventory {
     /// Must be called inside a tokio runtime.
     pub fn keep(server: Arc<McpServer>) -> Self {
-        let (tell, known) = watch::channel(Known::default());
-        let keeper = tokio::spawn(look(server.clone(), tell));
+        let (sender, known) = watch::channel(Known::default());
+        let keeper = tokio::spawn(look(server.clone(), sender));
         Self { server, known, keeper }
     }
 
@@ -62,7 +62,7 @@ impl Drop for McpInventory {
     }
 }
 
-async fn look(server: Arc<McpServer>, tell: watch::Sender<Known>) {
+async fn look(server: Arc<McpServer>, sender: watch::Sender<Known>) {
     let mut changes = server.changes();
     let mut pause = FIRST_PAUSE;
     loop {
@@ -71,17 +71,17 @@ async fn look(server: Arc<McpServer>, tell: watch::Sender<Known>) {
             Ok(offer) => {
                 pause = FIRST_PAUSE;
                 let tools = offer.tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>);
-                tell.send_modify(|known| known.listed(tools.collect()));
+                sender.send_modify(|known| known.listed(tools.collect()));
                 if changes.changed().await.is_err() {
                     return;
                 }
                 tokio::time::sleep(BURST).await;
             }
             Err(error) => {
-                if tell.borrow().problem.as_ref() != Some(&error.message) {
+                if sender.borrow().problem.as_ref() != Some(&error.message) {
                     tracing::warn!(server = server.name(), %error, "an MCP server cannot be asked for its tools");
                 }
-                tell.send_modify(|known| known.failed(error.message));
+                sender.send_modify(|known| known.failed(error.message));
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }

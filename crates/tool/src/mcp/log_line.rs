@@ -16,8 +16,8 @@ const MOST_CHARS: usize = 2000;
 
 /// The line for people; None for one that only the server's makers want.
 #[expect(deprecated, reason = "servers log until the protocol does without it")]
-pub(super) fn words(told: &LoggingMessageNotificationParam) -> Option<String> {
-    let level = match told.level {
+pub(super) fn words(notification: &LoggingMessageNotificationParam) -> Option<String> {
+    let level = match notification.level {
         LoggingLevel::Debug => return None,
         LoggingLevel::Info | LoggingLevel::Notice => "",
         LoggingLevel::Warning => "warning: ",
@@ -25,11 +25,11 @@ pub(super) fn words(told: &LoggingMessageNotificationParam) -> Option<String> {
             "error: "
         }
     };
-    let member = |name: &str| told.data.get(name).and_then(Value::as_str);
-    let said = told.data.as_str().or_else(|| member("message")).or_else(|| member("msg"));
-    let said = said.map_or_else(|| told.data.to_string(), ToOwned::to_owned);
-    let said: String = said.trim().chars().take(MOST_CHARS).collect();
-    (!said.is_empty()).then(|| format!("{level}{said}"))
+    let member = |name: &str| notification.data.get(name).and_then(Value::as_str);
+    let message = notification.data.as_str().or_else(|| member("message")).or_else(|| member("msg"));
+    let message = message.map_or_else(|| notification.data.to_string(), ToOwned::to_owned);
+    let message: String = message.trim().chars().take(MOST_CHARS).collect();
+    (!message.is_empty()).then(|| format!("{level}{message}"))
 }
 
 /// Says in a line of log that came on the stream of this call that it is about it.

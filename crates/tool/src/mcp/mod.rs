@@ -20,7 +20,7 @@ mod unread;
 
 use std::time::Duration;
 
-use crate::{AddressGuard, Program, Secret};
+use crate::{AddressGuard, Program, ValueSource};
 
 pub use inventory::{Known, McpInventory};
 pub use offer::{Offer, Refused, mcp_tool_name};
@@ -47,7 +47,7 @@ pub struct McpConfig {
 #[derive(Debug, Clone)]
 pub enum Endpoint {
     Stdio(Program),
-    Http { url: String, headers: Vec<(String, Secret)>, outbound: AddressGuard },
+    Http { url: String, headers: Vec<(String, ValueSource)>, outbound: AddressGuard },
 }
 
 impl McpConfig {

@@ -18,7 +18,7 @@ use super::stdio::{Ending, Reason, Stdio};
 use super::{Endpoint, McpConfig, McpTool, Offer, Refused, content, offer, unread};
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
-use crate::{Call, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
+use crate::{ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolRequest};
 
 const MAX_TEXT: usize = 2000;
 /// In `_meta` of a call: the same for every attempt at it.
@@ -140,7 +140,7 @@ impl McpServer {
         self: &Arc<Self>,
         definition: &ToolDefinition,
         remote: &str,
-        call: Call,
+        call: ToolRequest,
     ) -> Result<ToolOutput, ToolError> {
         let cancel = call.cancel.clone();
         tokio::select! {
@@ -153,7 +153,7 @@ impl McpServer {
         self: &Arc<Self>,
         definition: &ToolDefinition,
         remote: &str,
-        mut call: Call,
+        mut call: ToolRequest,
     ) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
         if call.must_match {
@@ -292,7 +292,7 @@ impl McpServer {
     fn failure(&self, session: &Session, error: ServiceError) -> ToolError {
         match error {
             ServiceError::McpError(error) => {
-                if let Some((kind, text)) = unread::told(&error) {
+                if let Some((kind, text)) = unread::describe(&error) {
                     return self.error(kind, &text);
                 }
                 let text = format!("answered with an error: {} ({})", error.message, error.code.0);

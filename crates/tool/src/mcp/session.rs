@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::handler::Handler;
 use super::stdio::Reason;
-use crate::{Call, ToolDefinition};
+use crate::{ToolDefinition, ToolRequest};
 
 /// Pages and tools that a server may list; a server that goes on forever is stopped.
 const MAX_PAGES: usize = 100;
@@ -56,7 +56,11 @@ impl Session {
     }
 
     /// The result as JSON. If this is dropped, the server is told that nobody waits any more.
-    pub async fn ask(&self, request: ClientRequest, call: Option<&Call>) -> Result<Value, ServiceError> {
+    pub async fn ask(
+        &self,
+        request: ClientRequest,
+        call: Option<&ToolRequest>,
+    ) -> Result<Value, ServiceError> {
         let _open = call.map(|_| self.service.service().open());
         let handle =
             self.service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::McpServer;
-use crate::{Call, Tool, ToolDefinition, ToolFuture};
+use crate::{Tool, ToolDefinition, ToolFuture, ToolRequest};
 
 pub struct McpTool {
     pub(super) definition: ToolDefinition,
@@ -17,7 +17,7 @@ impl Tool for McpTool {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         Box::pin(self.server.call(&self.definition, &self.remote, call))
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn answer(id: RequestId, code: ErrorCode, text: impl Into<String>) ->
 }
 
 /// What it means for the call, and how it is told; None for an error of the server's own.
-pub(super) fn told(error: &ErrorData) -> Option<(ToolErrorKind, String)> {
+pub(super) fn describe(error: &ErrorData) -> Option<(ToolErrorKind, String)> {
     let text = &error.message;
     Some(match error.code {
         UNREAD => {

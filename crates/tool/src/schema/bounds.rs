@@ -193,8 +193,8 @@ impl<'a> Walk<'a> {
             ("additionalProperties" | "unevaluatedProperties" | "propertyNames", value) => {
                 self.visit(value)?.in_object()
             }
-            ("items" | "prefixItems", Value::Array(places)) => {
-                let each = places.iter().map(|value| Ok(self.visit(value)?.in_array()));
+            ("items" | "prefixItems", Value::Array(schemas)) => {
+                let each = schemas.iter().map(|value| Ok(self.visit(value)?.in_array()));
                 each.collect::<Result<Vec<_>, _>>()?.into_iter().fold(Weight::default(), Weight::or)
             }
             ("items" | "additionalItems" | "unevaluatedItems" | "contains", value) => {

@@ -37,9 +37,9 @@ impl Schema {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS).size_limit(MAX_PATTERN);
         let built = jsonschema::options().with_pattern_options(patterns).build(schema);
         let validator = built.map_err(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
-            SchemaError::Unusable(format!("this is no valid JSON Schema{place}: {error}"))
+            let location = error.instance_path().to_string();
+            let location = if location.is_empty() { String::new() } else { format!(" at `{location}`") };
+            SchemaError::Unusable(format!("this is no valid JSON Schema{location}: {error}"))
         })?;
         Ok(Self { validator, bounds })
     }
@@ -61,10 +61,10 @@ pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
 
 /// Whether the value fits the schema; the error says what does not, or why the schema is not taken.
 pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
-    find_misfit(schema, value).map_err(|misfit| match misfit.place.as_deref() {
+    find_misfit(schema, value).map_err(|misfit| match misfit.instance_path.as_deref() {
         None => misfit.fault,
         Some("") => format!("the value: {}", misfit.fault),
-        Some(place) => format!("{place}: {}", misfit.fault),
+        Some(location) => format!("{location}: {}", misfit.fault),
     })
 }
 
@@ -72,17 +72,17 @@ pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     /// A JSON pointer into the value, empty for the whole; None if the schema itself is not taken.
-    pub place: Option<String>,
+    pub instance_path: Option<String>,
     pub fault: String,
 }
 
 /// As [`check_value`], with the place by itself.
 pub fn find_misfit(schema: &Value, value: &Value) -> Result<(), Misfit> {
-    let whole = |fault: String| Misfit { place: None, fault };
+    let whole = |fault: String| Misfit { instance_path: None, fault };
     let schema = Schema::new(schema).map_err(|error| whole(format!("the schema is not usable: {error}")))?;
     let first = schema.faults(value).map_err(whole)?.next();
     first.map_or(Ok(()), |fault| {
-        Err(Misfit { place: Some(fault.instance_path().to_string()), fault: fault.to_string() })
+        Err(Misfit { instance_path: Some(fault.instance_path().to_string()), fault: fault.to_string() })
     })
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use riverrun_tool::{CommandConfig, CommandTool, Program, Secret, ToolErrorKind};
+use riverrun_tool::{CommandConfig, CommandTool, Program, ToolErrorKind, ValueSource};
 use serde_json::{Value, json};
 
 use crate::support::{call, eventually, fails, is_alive, run, text, watched};
@@ -61,7 +61,7 @@ async fn progress_lines_are_no_output() {
 }
 
 #[tokio::test]
-async fn a_failure_tells_its_status_and_the_end_of_its_errors() {
+async fn a_failure_has_its_status_and_the_end_of_its_errors() {
     let script = "echo out; yes x | head -5000 >&2; echo 'no such host' >&2; exit 3";
     let message = fails(tool(script), call(q("x")), ToolErrorKind::Failed).await;
     assert!(message.contains("exit status: 3") && message.ends_with("no such host"), "{message}");
@@ -99,7 +99,7 @@ async fn the_environment_is_only_what_was_named() {
     std::fs::write(&file, "s3cret\n").unwrap();
     let mut config = shell("echo \"$CARGO_MANIFEST_DIR|${#TOKEN}\"; pwd");
     config.program.inherit = vec!["CARGO_MANIFEST_DIR".to_owned()];
-    config.program.env = BTreeMap::from([("TOKEN".to_owned(), Secret::File(file))]);
+    config.program.env = BTreeMap::from([("TOKEN".to_owned(), ValueSource::File(file))]);
     config.program.cwd = Some(folder.path().to_owned());
     assert!(!format!("{config:?}").contains("s3cret"));
     let output = run(CommandTool::new(config).unwrap(), call(q("x"))).await.unwrap();
@@ -190,7 +190,7 @@ async fn a_call_has_its_key_and_carries_its_mark() {
     let script = "printf %s \"$RIVERRUN_IDEMPOTENCY_KEY\" > key; echo $$ > part; mv part pid; sleep 600";
     let tool = stubborn(folder.path(), Duration::from_secs(60), script);
     let mark = format!("task_{}/call_1", folder.path().display());
-    let task = tokio::spawn(run(tool, riverrun_tool::Call { mark: mark.clone(), ..call(q("x")) }));
+    let task = tokio::spawn(run(tool, riverrun_tool::ToolRequest { mark: mark.clone(), ..call(q("x")) }));
     let pid = started(folder.path()).await;
     assert_eq!(std::fs::read_to_string(folder.path().join("key")).unwrap(), "key-1");
     // What a server that is gone left running is found by the mark alone.

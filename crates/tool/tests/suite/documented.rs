@@ -33,7 +33,7 @@ fn numbered(output: &ToolOutput) -> Vec<(&str, Option<u64>, Option<&str>)> {
 }
 
 #[tokio::test]
-async fn the_program_of_the_page_gives_what_the_page_says() {
+async fn the_documented_program_gives_the_documented_output() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("search.py");
     std::fs::write(&script, block("python")).unwrap();
@@ -69,7 +69,7 @@ async fn an_image_in_base_64_is_an_image() {
 }
 
 #[tokio::test]
-async fn agentlins_words_are_taken_as_the_page_says() {
+async fn agentlins_words_are_accepted_as_documented() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("out.json");
     std::fs::write(&file, block("json")).unwrap();

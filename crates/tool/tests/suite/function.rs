@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    Call, ClientTool, Effect, Flags, FunctionTool, Json, Progress, SetError, Tool, ToolError, ToolErrorKind,
-    ToolOutput, ToolSet,
+    CallProgress, ClientTool, Effect, Flags, FunctionTool, Json, SetError, Tool, ToolError, ToolErrorKind,
+    ToolOutput, ToolRequest, ToolSet,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,9 +87,9 @@ async fn time_runs_out_and_calls_are_cancelled() {
 }
 
 #[tokio::test]
-async fn a_function_can_tell_its_progress() {
-    let tool = FunctionTool::with_call("f", "", |_: Nothing, call: Call| async move {
-        (call.progress)(Progress { fraction: Some(0.5), ..Progress::default() });
+async fn a_function_can_report_its_progress() {
+    let tool = FunctionTool::with_call("f", "", |_: Nothing, call: ToolRequest| async move {
+        (call.progress)(CallProgress { fraction: Some(0.5), ..CallProgress::default() });
         Json(vec![call.idempotency_key])
     });
     let (call, seen) = watched(json!({}));

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use riverrun_tool::{AddressGuard, HttpConfig, HttpTool, Secret, ToolErrorKind};
+use riverrun_tool::{AddressGuard, HttpConfig, HttpTool, ToolErrorKind, ValueSource};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -85,7 +85,7 @@ async fn a_request_carries_arguments_secrets_and_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "Bearer s3cret\n").unwrap();
-    config.headers = vec![("Authorization".to_owned(), Secret::File(file))];
+    config.headers = vec![("Authorization".to_owned(), ValueSource::File(file))];
     let output = run(HttpTool::new(config).unwrap(), call(id())).await.unwrap();
     assert_eq!((text(&output), &output.structured), (r#"{"n":1}"#, &Some(json!({"n": 1}))));
     let seen = server.seen().to_lowercase();
@@ -103,7 +103,7 @@ async fn a_request_carries_arguments_secrets_and_the_key() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_with_the_end_of_the_answer() {
+async fn refusals_have_the_end_of_the_answer() {
     let body = format!("{}the end", "x".repeat(5000));
     let server =
         Server::start(&[&answer("404 Not Found", "", &body), &answer("503 Service Unavailable", "", "")])
@@ -196,7 +196,7 @@ async fn an_address_of_the_model_s_choice_stays_outside() {
 }
 
 #[tokio::test]
-async fn a_wrong_configuration_is_told() {
+async fn a_wrong_configuration_is_reported() {
     let server = Server { port: 1, seen: Arc::default() };
     let problem = |config: HttpConfig| HttpTool::new(config).err().expect("it is refused");
     assert!(problem(server.config("G T", "/")).contains("G T"));
@@ -205,14 +205,14 @@ async fn a_wrong_configuration_is_told() {
     config.headers = vec![("a b".to_owned(), "x".into())];
     assert!(problem(config).contains("a b"));
     let mut config = server.config("GET", "/");
-    config.headers = vec![("x".to_owned(), Secret::Env("RIVERRUN_NO_SUCH_VARIABLE".to_owned()))];
+    config.headers = vec![("x".to_owned(), ValueSource::Env("RIVERRUN_NO_SUCH_VARIABLE".to_owned()))];
     let message = fails(HttpTool::new(config).unwrap(), call(json!({})), ToolErrorKind::Unavailable).await;
     assert!(message.contains("RIVERRUN_NO_SUCH_VARIABLE"), "{message}");
 }
 
 /// What a service says for the model and for the user apart is read as a program's words are.
 #[tokio::test]
-async fn a_service_tells_the_model_and_the_user_apart() {
+async fn a_service_answers_the_model_and_the_user_differently() {
     for body in [
         r#"{"content":[{"type":"text","text":"m"}],"blockList":[{"type":"html","text":"u"}]}"#,
         r#"{"message_content":[{"type":"text","text":"m"}],"block_list":[{"type":"html","text":"u"}]}"#,

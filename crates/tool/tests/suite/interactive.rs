@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use riverrun_tool::{
-    Call, CommandConfig, CommandTool, HostFuture, HowEnded, Orders, OutputPart, ProcessEnd, ProcessHost,
-    ProcessInput, ProcessPlan, Program, Secret, Stream, Terminate, Tool, ToolErrorKind, end_marked,
+    CommandConfig, CommandTool, HostFuture, HowEnded, Orders, OutputPart, OutputStream, ProcessEnd,
+    ProcessHost, ProcessPlan, Program, StdinChunk, Terminate, Tool, ToolErrorKind, ToolRequest, ValueSource,
+    end_marked,
 };
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -46,14 +47,14 @@ impl ProcessHost for Told {
 }
 
 impl Told {
-    fn text(&self, stream: Stream) -> String {
+    fn text(&self, stream: OutputStream) -> String {
         let output = self.output.lock().unwrap();
         let bytes = output.iter().filter(|part| part.stream == stream).flat_map(|part| part.bytes.clone());
         String::from_utf8(bytes.collect()).unwrap()
     }
 
     async fn until(&self, text: &str) {
-        while !self.text(Stream::Stdout).contains(text) {
+        while !self.text(OutputStream::Stdout).contains(text) {
             self.wrote.notified().await;
         }
     }
@@ -63,7 +64,7 @@ impl Told {
     }
 }
 
-type Handles = (mpsc::Sender<ProcessInput>, oneshot::Sender<Terminate>);
+type Handles = (mpsc::Sender<StdinChunk>, oneshot::Sender<Terminate>);
 
 fn host(id: &str) -> (Arc<Told>, Handles) {
     let ((input, writes), (terminate, end)) = (mpsc::channel(8), oneshot::channel());
@@ -80,31 +81,31 @@ fn host(id: &str) -> (Arc<Told>, Handles) {
 
 fn tool(script: &str, timeout: Duration) -> CommandTool {
     let argv = ["sh", "-c", script].map(ToOwned::to_owned).to_vec();
-    let env = [("KEY".to_owned(), Secret::Plain("hidden".to_owned()))].into();
+    let env = [("KEY".to_owned(), ValueSource::Plain("hidden".to_owned()))].into();
     let program = Program { argv, env, ..Program::default() };
     let name = "talk".to_owned();
     let config = CommandConfig { name, timeout, program, interactive: true, ..CommandConfig::default() };
     CommandTool::new(config).unwrap()
 }
 
-fn hosted(host: &Arc<Told>) -> Call {
-    Call { process: Some(host.clone()), ..call(json!({})) }
+fn hosted(host: &Arc<Told>) -> ToolRequest {
+    ToolRequest { process: Some(host.clone()), ..call(json!({})) }
 }
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn what_is_written_is_read_and_the_end_is_told() {
+async fn input_is_read_and_its_end_is_signalled() {
     let (host, (input, _terminate)) = host("proc_read");
     let tool = tool("read -r a; echo \"<$a>\"; cat; echo $RIVERRUN_PROCESS_ID; echo oh >&2", LONG);
     let talk = async {
-        input.send(ProcessInput { bytes: b"one\n".to_vec(), is_last: false }).await.unwrap();
+        input.send(StdinChunk { bytes: b"one\n".to_vec(), is_last: false }).await.unwrap();
         host.until("<one>").await;
-        input.send(ProcessInput { bytes: b"two\n".to_vec(), is_last: true }).await.unwrap();
+        input.send(StdinChunk { bytes: b"two\n".to_vec(), is_last: true }).await.unwrap();
     };
     let (output, ()) = tokio::join!(tool.call(hosted(&host)), talk);
     assert_eq!(output.unwrap().content[0].text(), Some("<one>\ntwo\nproc_read"));
-    assert_eq!(host.text(Stream::Stderr), "oh\n");
+    assert_eq!(host.text(OutputStream::Stderr), "oh\n");
     assert_eq!(host.how(), HowEnded::Exited(0));
     let plan = host.plan.lock().unwrap().clone().unwrap();
     assert!(plan.command.starts_with("sh -c 'read -r a;") && plan.destructive, "{plan:?}");
@@ -122,7 +123,7 @@ async fn a_process_that_does_not_end_in_time_is_ended_though_it_does_not_want_to
 }
 
 #[tokio::test]
-async fn who_ends_a_process_is_told_and_what_it_wrote_is_kept() {
+async fn ending_a_process_returns_its_status_and_its_output() {
     let (host, (_input, terminate)) = host("proc_end");
     let tool = tool("trap 'echo bye; exit 0' TERM; echo begun; while :; do sleep 0.05; done", LONG);
     let order = Terminate { by: "key_1".to_owned(), reason: Some("enough".to_owned()) };
@@ -133,11 +134,11 @@ async fn who_ends_a_process_is_told_and_what_it_wrote_is_kept() {
     let (output, ()) = tokio::join!(tool.call(hosted(&host)), end);
     assert!(output.unwrap_err().message.contains("enough"));
     assert_eq!(host.how(), HowEnded::Terminated(order));
-    assert_eq!(host.text(Stream::Stdout), "begun\nbye\n");
+    assert_eq!(host.text(OutputStream::Stdout), "begun\nbye\n");
 }
 
 #[tokio::test]
-async fn an_exit_code_is_a_failure_that_shows_what_was_said() {
+async fn an_exit_code_is_a_failure_that_shows_the_output() {
     let (host, _handles) = host("proc_code");
     let error = tool("echo out; echo wrong >&2; exit 3", LONG).call(hosted(&host)).await.unwrap_err();
     assert_eq!((error.kind, host.how()), (ToolErrorKind::Failed, HowEnded::Exited(3)));

@@ -165,7 +165,7 @@ async fn a_log_line_on_the_stream_of_a_call_is_progress_of_that_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_over_http_that_was_answered_somehow_is_not_told_as_undelivered() {
+async fn an_answered_http_call_is_not_reported_as_undelivered() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let outbound = AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
     let url = format!("http://127.0.0.1:{port}/mcp");

@@ -46,7 +46,7 @@ async fn a_child_that_was_there_before_the_limits_has_them_too() {
 }
 
 #[tokio::test]
-async fn who_uses_too_much_time_of_the_processor_is_stopped_and_told_so() {
+async fn a_process_over_its_cpu_limit_is_stopped_with_the_reason() {
     let limits = ProcessLimits { cpu: Some(Duration::from_secs(1)), ..OFF };
     let message =
         fails(limited("while :; do :; done", limits), call(json!({})), ToolErrorKind::LimitPassed).await;
@@ -54,7 +54,7 @@ async fn who_uses_too_much_time_of_the_processor_is_stopped_and_told_so() {
 }
 
 #[tokio::test]
-async fn who_writes_too_large_a_file_is_stopped_and_told_so() {
+async fn a_process_that_writes_too_large_a_file_is_stopped_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let limits = ProcessLimits { file_size: Some(4096), ..OFF };
     let script = format!("sleep 0.1; exec head -c 100000 /dev/zero > {}", folder.path().join("f").display());

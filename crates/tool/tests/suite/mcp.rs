@@ -144,7 +144,7 @@ async fn a_server_shows_drafts_of_its_result() {
     );
 }
 
-fn shown(progress: &riverrun_tool::Progress) -> Value {
+fn shown(progress: &riverrun_tool::CallProgress) -> Value {
     json!([progress.message, progress.partial, progress.block_index])
 }
 
@@ -166,7 +166,7 @@ async fn what_a_server_logs_during_a_call_is_progress_of_the_call() {
 }
 
 #[tokio::test]
-async fn a_changed_list_is_told() {
+async fn a_changed_list_is_reported() {
     let bench = Bench::new("good");
     let mut changes = bench.server.changes();
     bench.run("change", json!({})).await.unwrap();
@@ -199,7 +199,7 @@ async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
 }
 
 #[tokio::test]
-async fn a_crash_is_told_and_the_next_call_starts_the_server_again() {
+async fn a_crash_is_reported_and_the_next_call_restarts_the_server() {
     let bench = Bench::new("good");
     let set = bench.set().await;
     let error = set.run("hand__crash", call(json!({})), None).await.unwrap_err();

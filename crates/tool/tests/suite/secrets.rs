@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use riverrun_tool::{
-    AddressGuard, Call, CommandConfig, CommandTool, Endpoint, HostFuture, HttpConfig, HttpTool, McpConfig,
-    McpServer, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, Program, Secret, Tool,
-    ToolErrorKind, ToolSet,
+    AddressGuard, CommandConfig, CommandTool, Endpoint, HostFuture, HttpConfig, HttpTool, McpConfig,
+    McpServer, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, Program, Tool, ToolErrorKind,
+    ToolRequest, ToolSet, ValueSource,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,7 +23,8 @@ fn shell(script: &str, is_interactive: bool) -> (tempfile::TempDir, CommandTool)
     std::fs::write(&file, format!("{VALUE}\n")).unwrap();
     let script = &script.replace('{', "{{").replace('}', "}}");
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let env = [("SESAME".to_owned(), Secret::File(file)), ("MODE".to_owned(), "plain-value".into())].into();
+    let env =
+        [("SESAME".to_owned(), ValueSource::File(file)), ("MODE".to_owned(), "plain-value".into())].into();
     let program = Program { argv, env, ..Program::default() };
     let config = CommandConfig {
         name: "it".to_owned(),
@@ -35,7 +36,7 @@ fn shell(script: &str, is_interactive: bool) -> (tempfile::TempDir, CommandTool)
 }
 
 #[tokio::test]
-async fn a_command_that_prints_its_environment_tells_no_secret() {
+async fn a_command_that_prints_its_environment_shows_no_secret() {
     let (_folder, tool) = shell("env; echo \"::progress $SESAME is it\"", false);
     let (call, seen) = watched(json!({}));
     let output = run(tool, call).await.unwrap();
@@ -63,7 +64,7 @@ struct Host {
     said: Mutex<Vec<u8>>,
     preview: Mutex<String>,
     orders:
-        Mutex<Option<(mpsc::Sender<riverrun_tool::ProcessInput>, oneshot::Sender<riverrun_tool::Terminate>)>>,
+        Mutex<Option<(mpsc::Sender<riverrun_tool::StdinChunk>, oneshot::Sender<riverrun_tool::Terminate>)>>,
 }
 
 impl ProcessHost for Host {
@@ -89,11 +90,11 @@ impl ProcessHost for Host {
 }
 
 #[tokio::test]
-async fn a_process_that_writes_a_secret_in_pieces_tells_none_of_it() {
+async fn a_process_that_writes_a_secret_in_pieces_shows_none_of_it() {
     let script = "printf 'it is tr0u'; sleep 0.3; printf 'b4dor&3-'; sleep 0.3; printf 'and-more. tr0ub'";
     let (_folder, tool) = shell(script, true);
     let host = Arc::new(Host::default());
-    let output = tool.call(Call { process: Some(host.clone()), ..call(json!({})) }).await.unwrap();
+    let output = tool.call(ToolRequest { process: Some(host.clone()), ..call(json!({})) }).await.unwrap();
     let said = String::from_utf8(host.said.lock().unwrap().clone()).unwrap();
     assert_eq!(said, "it is [secret]. tr0ub", "what only looks like the beginning comes at the end");
     assert_eq!((host.preview.lock().unwrap().as_str(), output.content[0].text()), (&*said, Some(&*said)));
@@ -121,7 +122,7 @@ async fn mirror(status: &'static str) -> u16 {
 }
 
 #[tokio::test]
-async fn an_address_that_repeats_its_headers_tells_no_secret() {
+async fn an_address_that_repeats_its_headers_shows_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
     std::fs::write(&file, format!("Bearer {VALUE}")).unwrap();
@@ -130,7 +131,7 @@ async fn an_address_that_repeats_its_headers_tells_no_secret() {
         let tool = HttpTool::new(HttpConfig {
             name: "it".to_owned(),
             url: format!("http://127.0.0.1:{port}/"),
-            headers: vec![("authorization".to_owned(), Secret::File(file.clone()))],
+            headers: vec![("authorization".to_owned(), ValueSource::File(file.clone()))],
             outbound: AddressGuard { allow: vec!["127.0.0.1".to_owned()] },
             ..HttpConfig::default()
         });
@@ -159,14 +160,14 @@ async fn echoed(config: McpConfig, said: &[&str], change: impl FnOnce()) -> Stri
 }
 
 #[tokio::test]
-async fn an_mcp_server_that_repeats_its_secrets_tells_none() {
+async fn an_mcp_server_that_repeats_its_secrets_shows_none() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
     std::fs::write(&file, VALUE).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/mcp_server.py");
     let notes = folder.path().join("notes").display().to_string();
     let argv = ["python3", script, "good", &notes].map(str::to_owned).to_vec();
-    let env = [("SESAME".to_owned(), Secret::File(file.clone()))].into();
+    let env = [("SESAME".to_owned(), ValueSource::File(file.clone()))].into();
     let stdio = Endpoint::Stdio(Program { argv, env, ..Program::default() });
     let change = || std::fs::write(&file, "another-value").unwrap();
     let told = echoed(McpConfig::new("hand", stdio), &[VALUE, "and another-value"], change).await;
@@ -186,7 +187,7 @@ async fn an_mcp_server_that_repeats_its_secrets_tells_none() {
     eventually("the server listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).await;
     let http = Endpoint::Http {
         url: format!("http://127.0.0.1:{port}/mcp"),
-        headers: vec![("authorization".to_owned(), Secret::File(file))],
+        headers: vec![("authorization".to_owned(), ValueSource::File(file))],
         outbound: AddressGuard { allow: vec!["127.0.0.1".to_owned()] },
     };
     let told = tokio::spawn(async move { echoed(McpConfig::new("hand", http), &[VALUE], || ()).await }).await;

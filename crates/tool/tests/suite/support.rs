@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use riverrun_tool::{Call, Progress, Tool, ToolError, ToolErrorKind, ToolOutput, ToolSet};
+use riverrun_tool::{CallProgress, Tool, ToolError, ToolErrorKind, ToolOutput, ToolRequest, ToolSet};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub fn call(arguments: Value) -> Call {
-    Call {
+pub fn call(arguments: Value) -> ToolRequest {
+    ToolRequest {
         call_id: "call_1".to_owned(),
         arguments,
         idempotency_key: "key-1".to_owned(),
@@ -25,11 +25,11 @@ pub fn call(arguments: Value) -> Call {
 }
 
 /// A call whose progress can be read afterwards.
-pub fn watched(arguments: Value) -> (Call, Arc<Mutex<Vec<Progress>>>) {
-    let seen: Arc<Mutex<Vec<Progress>>> = Arc::default();
+pub fn watched(arguments: Value) -> (ToolRequest, Arc<Mutex<Vec<CallProgress>>>) {
+    let seen: Arc<Mutex<Vec<CallProgress>>> = Arc::default();
     let sink = seen.clone();
     let progress = Arc::new(move |progress| sink.lock().unwrap().push(progress));
-    (Call { progress, ..call(arguments) }, seen)
+    (ToolRequest { progress, ..call(arguments) }, seen)
 }
 
 pub fn set(tool: impl Tool) -> ToolSet {
@@ -39,12 +39,12 @@ pub fn set(tool: impl Tool) -> ToolSet {
 }
 
 /// Runs the only tool of this kind as an agent would.
-pub async fn run(tool: impl Tool, call: Call) -> Result<ToolOutput, ToolError> {
+pub async fn run(tool: impl Tool, call: ToolRequest) -> Result<ToolOutput, ToolError> {
     let name = tool.definition().name.clone();
     set(tool).run(&name, call, None).await
 }
 
-pub async fn fails(tool: impl Tool, call: Call, kind: ToolErrorKind) -> String {
+pub async fn fails(tool: impl Tool, call: ToolRequest, kind: ToolErrorKind) -> String {
     let error = run(tool, call).await.expect_err("the call fails");
     assert_eq!(error.kind, kind, "{error}");
     error.message

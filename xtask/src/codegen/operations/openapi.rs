@@ -78,10 +78,10 @@ fn parameters(row: &OperationRow) -> Vec<Value> {
     all
 }
 
-fn parameter(name: &str, place: &str, required: bool, schema: &Value) -> Value {
+fn parameter(name: &str, location: &str, required: bool, schema: &Value) -> Value {
     let mut schema = without_null(schema);
     let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-    let mut parameter = json!({ "name": name, "in": place });
+    let mut parameter = json!({ "name": name, "in": location });
     if required {
         parameter["required"] = true.into();
     }

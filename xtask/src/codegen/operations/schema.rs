@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::model::{OperationTable, SchemaMember, members};
 
 /// What the types of three languages are made of.
-pub enum Kind<'a> {
+pub enum SchemaKind<'a> {
     Named(&'a str),
     Text,
     Integer,
@@ -24,18 +24,18 @@ pub enum Kind<'a> {
     Object(Vec<SchemaMember<'a>>),
     OneOf(Vec<&'a Value>),
     /// The value, or `null`.
-    Nullable(Box<Kind<'a>>),
+    Nullable(Box<SchemaKind<'a>>),
 }
 
-pub fn kind(schema: &Value) -> Kind<'_> {
+pub fn kind(schema: &Value) -> SchemaKind<'_> {
     if let Some(reference) = schema["$ref"].as_str() {
-        return Kind::Named(reference.rsplit('/').next().unwrap_or(reference));
+        return SchemaKind::Named(reference.rsplit('/').next().unwrap_or(reference));
     }
     if let Some(word) = schema["const"].as_str() {
-        return Kind::Words(vec![word]);
+        return SchemaKind::Words(vec![word]);
     }
     if let Some(words) = schema["enum"].as_array() {
-        return Kind::Words(words.iter().filter_map(Value::as_str).collect());
+        return SchemaKind::Words(words.iter().filter_map(Value::as_str).collect());
     }
     for word in ["oneOf", "anyOf"] {
         if let Some(arms) = schema[word].as_array() {
@@ -47,35 +47,37 @@ pub fn kind(schema: &Value) -> Kind<'_> {
             let is_null = types.iter().any(|one| one == "null");
             let other = types.iter().find(|one| *one != "null").and_then(Value::as_str).unwrap_or_default();
             let inner = simple(other, schema);
-            if is_null { Kind::Nullable(Box::new(inner)) } else { inner }
+            if is_null { SchemaKind::Nullable(Box::new(inner)) } else { inner }
         }
         Value::String(name) => simple(name, schema),
-        _ => Kind::Any,
+        _ => SchemaKind::Any,
     }
 }
 
-fn one_of(arms: &[Value]) -> Kind<'_> {
+fn one_of(arms: &[Value]) -> SchemaKind<'_> {
     let others: Vec<&Value> = arms.iter().filter(|arm| arm["type"] != "null").collect();
     let words: Vec<&str> = others.iter().filter_map(|arm| arm["const"].as_str()).collect();
     let inner = match others.as_slice() {
         [only] => kind(only),
-        _ if words.len() == others.len() => Kind::Words(words),
-        _ => Kind::OneOf(others.clone()),
+        _ if words.len() == others.len() => SchemaKind::Words(words),
+        _ => SchemaKind::OneOf(others.clone()),
     };
-    if others.len() < arms.len() { Kind::Nullable(Box::new(inner)) } else { inner }
+    if others.len() < arms.len() { SchemaKind::Nullable(Box::new(inner)) } else { inner }
 }
 
-fn simple<'a>(name: &str, schema: &'a Value) -> Kind<'a> {
+fn simple<'a>(name: &str, schema: &'a Value) -> SchemaKind<'a> {
     match name {
-        "string" => Kind::Text,
-        "integer" => Kind::Integer,
-        "number" => Kind::Number,
-        "boolean" => Kind::Boolean,
-        "null" => Kind::Null,
-        "array" => Kind::List(&schema["items"]),
-        "object" if schema["properties"].is_object() => Kind::Object(members(schema)),
-        "object" if schema["additionalProperties"].is_object() => Kind::Map(&schema["additionalProperties"]),
-        _ => Kind::Any,
+        "string" => SchemaKind::Text,
+        "integer" => SchemaKind::Integer,
+        "number" => SchemaKind::Number,
+        "boolean" => SchemaKind::Boolean,
+        "null" => SchemaKind::Null,
+        "array" => SchemaKind::List(&schema["items"]),
+        "object" if schema["properties"].is_object() => SchemaKind::Object(members(schema)),
+        "object" if schema["additionalProperties"].is_object() => {
+            SchemaKind::Map(&schema["additionalProperties"])
+        }
+        _ => SchemaKind::Any,
     }
 }
 
@@ -95,7 +97,7 @@ pub fn used<'a>(
     while let Some(schema) = open.pop() {
         match schema {
             Value::Object(members) => {
-                if let Kind::Named(name) = kind(schema) {
+                if let SchemaKind::Named(name) = kind(schema) {
                     if events.contains(name) {
                         imported.insert(name);
                     } else if let Some((name, found)) = table.schemas.get_key_value(name)

@@ -13,7 +13,8 @@ use super::failure::wrong;
 use super::keyless::Keyless;
 use super::{guardrail, hook, mcp, notes, provider, rules, tool};
 use crate::cli::config::{
-    Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, Provider, ReferencesDeclared, Source,
+    Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, ProviderTable, ReferencesDeclared,
+    Source,
 };
 use crate::cli::exit::{Exit, Failure, Outcome};
 
@@ -38,7 +39,7 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
 }
 
 /// A provider that nothing declared uses may lack its key: it fails when it is called.
-fn service(declaration: &Provider, declared: &Declared, read: &FileRead) -> Outcome<Arc<dyn Service>> {
+fn service(declaration: &ProviderTable, declared: &Declared, read: &FileRead) -> Outcome<Arc<dyn Service>> {
     let at = |failure| read.at(&declaration.name, failure);
     let Some(absent) = provider::absent_secret(declaration, read) else {
         return provider::build(declaration, read.directory()).map_err(at);

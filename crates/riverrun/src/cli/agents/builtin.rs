@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Block, TextBlock};
-use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput};
+use riverrun_tool::{Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput, ToolRequest};
 use serde_json::{Value, json};
 
 /// A function over its arguments.
@@ -18,7 +18,7 @@ impl Tool for Builtin {
         &self.definition
     }
 
-    fn call(&self, call: Call) -> ToolFuture<'_> {
+    fn call(&self, call: ToolRequest) -> ToolFuture<'_> {
         let output = (self.run)(&call.arguments);
         Box::pin(async move { Ok(output) })
     }

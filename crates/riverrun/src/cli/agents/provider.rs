@@ -10,7 +10,7 @@ use riverrun_provider::{ApiName, Provider, ProviderConfig, Scripted, SecretSourc
 
 use super::failure::wrong;
 use super::tool::secrets;
-use crate::cli::config::{Declared, FileRead, Name, Provider as Declaration, SecretText};
+use crate::cli::config::{Declared, FileRead, Name, ProviderTable as Declaration, SecretText};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// The provider of scripts, with those of the configuration.

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use riverrun_tool::{
     AddressGuard, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig,
-    McpServer, ProcessLimits, Program, Secret, Tool,
+    McpServer, ProcessLimits, Program, Tool, ValueSource,
 };
 use serde_json::{Value, json};
 
 use super::builtin::{self, Builtin};
 use super::failure::wrong;
-use crate::cli::config::{Mcp, ProcessLimitsDeclared, SecretText, Tool as Declaration, ToolKind};
+use crate::cli::config::{Mcp, ProcessLimitsDeclared, SecretText, ToolKind, ToolTable as Declaration};
 use crate::cli::exit::Outcome;
 
 /// Bytes of each stream of a process that are kept; a blob may have 20 MiB.
@@ -131,12 +131,15 @@ fn process_limits(declared: &ProcessLimitsDeclared) -> ProcessLimits {
     }
 }
 
-pub(super) fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
+pub(super) fn secrets(
+    texts: &BTreeMap<String, SecretText>,
+    directory: &Path,
+) -> BTreeMap<String, ValueSource> {
     let secret = |(name, text): (&String, &SecretText)| {
         let secret = match text {
-            SecretText::Plain(text) => Secret::Plain(text.clone()),
-            SecretText::Env(name) => Secret::Env(name.clone()),
-            SecretText::File(path) => Secret::File(directory.join(path)),
+            SecretText::Plain(text) => ValueSource::Plain(text.clone()),
+            SecretText::Env(name) => ValueSource::Env(name.clone()),
+            SecretText::File(path) => ValueSource::File(directory.join(path)),
         };
         (name.clone(), secret)
     };

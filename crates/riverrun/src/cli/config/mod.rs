@@ -20,7 +20,7 @@ use super::terminal::{Tone, shorten};
 
 pub use declared::{
     Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
-    Provider, ReferencesDeclared, SecretText, Source, Tool, ToolKind, callable,
+    ProviderTable, ReferencesDeclared, SecretText, Source, ToolKind, ToolTable, callable,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
 #[cfg(test)]

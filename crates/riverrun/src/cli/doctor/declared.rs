@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{Check, Told};
 use crate::cli::agents::{check, mcp_server, provider};
-use crate::cli::config::{Declared, Effective, Mcp, Provider, SecretText, ToolKind, find_file};
+use crate::cli::config::{Declared, Effective, Mcp, ProviderTable, SecretText, ToolKind, find_file};
 use crate::cli::exit::Outcome;
 
 /// A service that does not take a connection in this time is not reached.
@@ -55,7 +55,7 @@ fn programs(declared: &Declared, directory: &Path) -> Vec<Check> {
     checks
 }
 
-async fn reach(declaration: &Provider, directory: &Path) -> Check {
+async fn reach(declaration: &ProviderTable, directory: &Path) -> Check {
     let name = &declaration.name.text;
     let key = match &declaration.key {
         Some(SecretText::Env(name)) => format!("set {name}"),

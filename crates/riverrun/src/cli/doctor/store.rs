@@ -5,7 +5,7 @@ use std::path::Path;
 
 use riverrun_event::{Record, Sequence, TenantId};
 use riverrun_fold::State;
-use riverrun_log::{Error, Log, Maintenance, SessionKey, SessionQuery, Snapshot};
+use riverrun_log::{Log, LogError, Maintenance, SessionKey, SessionQuery, Snapshot};
 use riverrun_log_sqlite::STORE;
 
 use super::super::exit::Exit;
@@ -100,7 +100,7 @@ async fn snapshots(log: &dyn Log, output: Output) -> Check {
     )
 }
 
-async fn compare_all(log: &dyn Log, output: Output) -> Result<Compared, Error> {
+async fn compare_all(log: &dyn Log, output: Output) -> Result<Compared, LogError> {
     let mut compared = Compared::default();
     let mut seen = 0;
     for tenant in tenants(log).await? {
@@ -124,7 +124,7 @@ async fn compare_all(log: &dyn Log, output: Output) -> Result<Compared, Error> {
 }
 
 /// Whoever ever had a key.
-async fn tenants(log: &dyn Log) -> Result<BTreeSet<TenantId>, Error> {
+async fn tenants(log: &dyn Log) -> Result<BTreeSet<TenantId>, LogError> {
     Ok(log.keys(None).await?.into_iter().map(|key| key.tenant).collect())
 }
 
@@ -133,7 +133,7 @@ async fn compare(
     key: &SessionKey,
     kept_from: Sequence,
     compared: &mut Compared,
-) -> Result<(), Error> {
+) -> Result<(), LogError> {
     let Some(snapshot) = log.snapshot(key, Sequence::MAX).await?.snapshot else {
         compared.none += 1;
         return Ok(());
@@ -149,7 +149,7 @@ async fn compare(
     Ok(())
 }
 
-async fn is_fold(log: &dyn Log, key: &SessionKey, snapshot: &Snapshot) -> Result<bool, Error> {
+async fn is_fold(log: &dyn Log, key: &SessionKey, snapshot: &Snapshot) -> Result<bool, LogError> {
     let stored = std::str::from_utf8(&snapshot.bytes).ok().and_then(|text| State::from_json(text).ok());
     let Some(stored) = stored else { return Ok(false) };
     let mut state = State::new(key.session.clone());
@@ -178,7 +178,7 @@ mod tests {
     use std::sync::Arc;
 
     use riverrun_log::memory::MemoryLog;
-    use riverrun_log::{ApiKey, BlobStore, Catalogue, KeyStore, NewSession, SystemClock};
+    use riverrun_log::{ApiKey, BlobStore, Catalogue, KeyStore, SessionSpec, SystemClock};
 
     use super::*;
 
@@ -186,7 +186,7 @@ mod tests {
     async fn check(title: Option<&str>, expected: Compared) {
         let log = MemoryLog::new(Arc::new(SystemClock));
         let key = SessionKey::new("t".parse().expect("an id"), "s".parse().expect("an id"));
-        log.create_session(&key, NewSession::default()).await.expect("it is made");
+        log.create_session(&key, SessionSpec::default()).await.expect("it is made");
         log.put_key(api_key(&key.tenant)).await.expect("it is stored");
         if let Some(title) = title {
             let mut state = State::new(key.session.clone());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn api_key(tenant: &TenantId) -> ApiKey {
-        let at = riverrun_log::Timestamp::from_millis(0);
+        let at = riverrun_log::UnixMillis::from_millis(0);
         ApiKey {
             id: "key_1".parse().expect("an id"),
             tenant: tenant.clone(),

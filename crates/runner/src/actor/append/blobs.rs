@@ -35,7 +35,7 @@ impl BlobQueue {
             );
             return None;
         }
-        let reference = riverrun_log::BlobRef::of(&bytes);
+        let reference = riverrun_log::BlobId::of(&bytes);
         let session = Some(session.key.session.clone());
         self.pending.push(NewBlob { session, media_type: media_type.to_owned(), bytes: bytes.into() });
         Some(BlobRef::Bare(reference.to_string()))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use riverrun_event::{Event, Sequence, TaskId, Timestamp};
 use riverrun_fold::Change;
-use riverrun_log::{Error, Fact, NewBlob, Urgency};
+use riverrun_log::{Fact, LogError, NewBlob, Urgency};
 
 use crate::actor::Actor;
 use crate::actor::append::text::InFlight;
@@ -51,8 +51,8 @@ impl HostedSession {
             let blob = NewBlob { session: Some(self.key.session.clone()), ..blob.clone() };
             match self.shared.journal.log().put_blob(&self.key.tenant, blob).await {
                 Ok(_) => batch.facts.push(Fact::Blob(reference.clone())),
-                Err(Error::Full) => return Err(JournalError::Full),
-                Err(Error::Quota { quota, limit, used }) => {
+                Err(LogError::Full) => return Err(JournalError::Full),
+                Err(LogError::Quota { quota, limit, used }) => {
                     return Err(JournalError::Quota { quota, limit, used });
                 }
                 Err(error) => return Err(JournalError::Unavailable(error.to_string())),

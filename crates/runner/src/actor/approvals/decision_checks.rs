@@ -1,7 +1,7 @@
 //! What a decision must fulfil before it counts.
 
 use riverrun_event::{ActionId, ActionRequired, ActionResolved, RawJson};
-use riverrun_fold::Action;
+use riverrun_fold::ActionState;
 use serde_json::Value;
 
 use crate::actor::approvals::decisions::word;
@@ -16,7 +16,7 @@ const LARGEST_EDIT: usize = 248 << 10;
 
 impl HostedSession {
     /// True if the action says that it is about a hosted task, and the runner did not ask.
-    pub(crate) fn is_pretended(&self, action: &Action) -> bool {
+    pub(crate) fn is_pretended(&self, action: &ActionState) -> bool {
         let turn = action.turn_id.as_ref().and_then(|turn| self.view.turns.get(turn));
         let of_task = action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(turn, _)| turn);
         let is_hosted = [turn, of_task].into_iter().flatten().any(|turn| turn.ours);
@@ -33,7 +33,7 @@ impl HostedSession {
     pub(crate) fn resolution(
         &self,
         decide: &Decide,
-        action: &Action,
+        action: &ActionState,
     ) -> Result<ActionResolved, CommandError> {
         let asked = action.request.to::<ActionRequired>().unwrap_or_default();
         let decision = word(&decide.decision);
@@ -82,7 +82,7 @@ impl HostedSession {
     pub(crate) fn still_the_tool(
         &self,
         decide: &Decide,
-        action: &Action,
+        action: &ActionState,
         asked: &ActionRequired,
     ) -> Result<(), CommandError> {
         let lets_run = matches!(decide.decision, Decision::Approve | Decision::Edit(_));
@@ -100,7 +100,7 @@ impl HostedSession {
     /// The digest of the call with other arguments, which must fit the tool too.
     pub(crate) fn edited_digest(
         &self,
-        action: &Action,
+        action: &ActionState,
         arguments: &RawJson,
     ) -> Result<Option<String>, CommandError> {
         let at = |field: &str, detail: String| CommandError::Invalid { field: field.to_owned(), detail };
@@ -116,12 +116,12 @@ impl HostedSession {
         });
         let fits = found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?;
         let path = |pointer: Option<String>| pointer.unwrap_or_default().replace('/', ".");
-        fits.map(Some).map_err(|misfit| at(&format!("arguments{}", path(misfit.place)), misfit.fault))
+        fits.map(Some).map_err(|misfit| at(&format!("arguments{}", path(misfit.instance_path)), misfit.fault))
     }
 
     pub(crate) fn with_tool<T>(
         &self,
-        action: &Action,
+        action: &ActionState,
         look: impl FnOnce(&riverrun_tool::ToolDefinition) -> T,
     ) -> Option<T> {
         let task = action.task_id.as_ref().filter(|_| self.is_hosted(&action.action_id))?;

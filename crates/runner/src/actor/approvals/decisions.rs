@@ -1,7 +1,7 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
-use riverrun_fold::{Action, ActionStatus};
+use riverrun_event::{ActionRequired, ActionResolved, EventScope, EventType, RawJson, Sequence};
+use riverrun_fold::{ActionState, ActionStatus};
 use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ impl Actor {
 
 impl HostedSession {
     /// What became of an action that waits no more.
-    fn settled(&self, decide: &Decide, action: &Action) -> Option<Decided> {
+    fn settled(&self, decide: &Decide, action: &ActionState) -> Option<Decided> {
         let first = match action.status {
             ActionStatus::Pending => return None,
             ActionStatus::Resolved if seeded::is_on(Bug::LastDecisionWins) => return None,
@@ -135,15 +135,15 @@ impl HostedSession {
     }
 
     /// The links of an action in a turn that somebody else runs.
-    fn ingested_scope(&self, action: &Action) -> Scope {
+    fn ingested_scope(&self, action: &ActionState) -> EventScope {
         let turn = self.state.turns.iter().find(|turn| Some(&turn.turn_id) == action.turn_id.as_ref());
-        Scope {
+        EventScope {
             thread_id: turn.map(|turn| turn.thread_id.clone()),
             turn_id: action.turn_id.clone(),
             task_id: action.task_id.clone(),
             tool_call_id: action.tool_call_id.clone(),
             action_id: Some(action.action_id.clone()),
-            ..Scope::default()
+            ..EventScope::default()
         }
     }
 }
@@ -153,9 +153,9 @@ impl Approvals {
         &self,
         session: &HostedSession,
         decide: &Decide,
-        action: &Action,
+        action: &ActionState,
         decision: &str,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) -> Result<(), CommandError> {
         let refused =

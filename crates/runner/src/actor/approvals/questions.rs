@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use riverrun_event::question::{may_run, run_and_answer};
 use riverrun_event::{
-    ActionId, ActionRequired, ActionResolved, EventType, Part, PermissionDecision, RawJson, Scope,
+    ActionId, ActionRequired, ActionResolved, EventScope, EventType, Part, PermissionDecision, RawJson,
     TaskChange, TaskId, ToolCancelled, ToolResult,
 };
 use riverrun_fold::Status;
@@ -118,7 +118,7 @@ impl HostedSession {
             };
             batch.push(EventType::PermissionRequested, &view.call_scope(known), &requested);
         }
-        let scope = Scope { action_id: Some(action_id), ..view.call_scope(known) };
+        let scope = EventScope { action_id: Some(action_id), ..view.call_scope(known) };
         batch.require(&scope, required);
         if !waits {
             let reason = Some(format!("`{}` waits for a decision", known.name));
@@ -129,7 +129,7 @@ impl HostedSession {
     }
 
     /// The last open question of a task was answered: the task goes on, unless it is halted or about to end.
-    pub(crate) fn write_resumed(&self, scope: &Scope, batch: &mut EventBatch) {
+    pub(crate) fn write_resumed(&self, scope: &EventScope, batch: &mut EventBatch) {
         let Some((turn, view)) = scope.task_id.as_ref().and_then(|task| self.view.task(task)) else { return };
         let is_open =
             |call: &CallView| call.pending().is_some_and(|pending| !is_resolved_in(batch, &pending.action));
@@ -147,7 +147,7 @@ impl HostedSession {
     }
 
     /// Writes what was decided, and for a permission whether it was given, by whom and why.
-    pub(crate) fn resolve(&self, scope: &Scope, resolved: &ActionResolved, batch: &mut EventBatch) {
+    pub(crate) fn resolve(&self, scope: &EventScope, resolved: &ActionResolved, batch: &mut EventBatch) {
         batch.push(EventType::ActionResolved, scope, resolved);
         let (Some(action), Some(task)) = (&scope.action_id, &scope.task_id) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
@@ -188,14 +188,14 @@ impl HostedSession {
     }
 
     /// The links of an action of a running turn.
-    pub(crate) fn action_scope(&self, action: &ActionId) -> Option<Scope> {
+    pub(crate) fn action_scope(&self, action: &ActionId) -> Option<EventScope> {
         let tasks = self.view.turns.values().flat_map(|turn| &turn.tasks);
         tasks.into_iter().find_map(|task| {
             let is_it = |known: &&crate::view::CallView| {
                 known.action.as_ref().is_some_and(|known| known.action == *action)
             };
             let call = task.calls.iter().find(is_it)?;
-            Some(Scope { action_id: Some(action.clone()), ..task.call_scope(call) })
+            Some(EventScope { action_id: Some(action.clone()), ..task.call_scope(call) })
         })
     }
 }

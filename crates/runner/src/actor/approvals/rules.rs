@@ -1,6 +1,6 @@
 //! A decision that was given for always is taken back: the tool is asked about anew.
 
-use riverrun_event::{EventType, Scope, Sequence};
+use riverrun_event::{EventScope, EventType, Sequence};
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
@@ -20,7 +20,11 @@ impl Actor {
             return Err(CommandError::NoRule(revoke.rule).into());
         };
         let mut batch = self.session.new_batch();
-        batch.push(EventType::PolicyChanged, &Scope::default(), &rules.revoked(&rule, revoke.revoked_by));
+        batch.push(
+            EventType::PolicyChanged,
+            &EventScope::default(),
+            &rules.revoked(&rule, revoke.revoked_by),
+        );
         let mut revoked = Revoked { rule, sequence: self.session.state.sequence };
         self.session.remember_answer(request, &revoked, &mut batch);
         let appended = self.append_once(&mut batch).await?;

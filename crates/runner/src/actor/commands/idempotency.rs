@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use riverrun_event::{CommandId, RunId, Sequence, TaskId, TurnId};
-use riverrun_log::{Command, CommandChange, NewCommand};
+use riverrun_log::{CommandChange, NewCommand, StoredCommand};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ impl HostedSession {
         Ok(stored.and_then(|command| serde_json::from_slice(&command.request.body).ok()))
     }
 
-    async fn stored(&self, request: Option<RequestKey>) -> Result<Option<Command>, Refusal> {
+    async fn stored(&self, request: Option<RequestKey>) -> Result<Option<StoredCommand>, Refusal> {
         let Some(request) = request else { return Ok(None) };
         let id = CommandId::from_bytes(request.id);
         let Some(command) = self.shared.journal.log().command(&self.key, &id).await? else { return Ok(None) };
@@ -109,7 +109,7 @@ impl HostedSession {
     }
 
     /// The answer of a command that was carried out, as things stand now.
-    pub(crate) async fn stored_answer(&self, command: &Command) -> Result<Option<Submitted>, Refusal> {
+    pub(crate) async fn stored_answer(&self, command: &StoredCommand) -> Result<Option<Submitted>, Refusal> {
         let Ok(mut remembered) = serde_json::from_slice::<Remembered>(&command.request.body) else {
             return Ok(None);
         };

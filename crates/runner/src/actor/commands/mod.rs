@@ -31,8 +31,8 @@ impl From<JournalError> for Refusal {
     }
 }
 
-impl From<riverrun_log::Error> for Refusal {
-    fn from(error: riverrun_log::Error) -> Self {
+impl From<riverrun_log::LogError> for Refusal {
+    fn from(error: riverrun_log::LogError) -> Self {
         Refusal::Rejected(CommandError::Unavailable(error.to_string()))
     }
 }

@@ -1,6 +1,6 @@
 //! What a hook is asked: the facts of the log, and nothing of the server's.
 
-use riverrun_event::{Input, Part, Scope, TaskId};
+use riverrun_event::{EventScope, Input, Part, TaskId};
 use serde_json::Value;
 
 use crate::actor::hooks::HookTexts;
@@ -12,7 +12,11 @@ use crate::view::answers;
 
 impl HostedSession {
     /// The links of a hook's events, and the point.
-    pub(crate) fn hook_target_scope(&self, task: &TaskId, target: &HookTarget) -> Option<(Scope, HookPoint)> {
+    pub(crate) fn hook_target_scope(
+        &self,
+        task: &TaskId,
+        target: &HookTarget,
+    ) -> Option<(EventScope, HookPoint)> {
         let (_, view) = self.view.task(task)?;
         Some(match target {
             HookTarget::Prompt => (view.scope.clone(), HookPoint::UserPromptSubmit),
@@ -139,7 +143,7 @@ impl HookTexts {
         }
         names.retain(|name| !self.texts.contains_key(name));
         for name in names {
-            let Some(reference) = riverrun_log::BlobRef::parse(&name) else { continue };
+            let Some(reference) = riverrun_log::BlobId::parse(&name) else { continue };
             let blob =
                 session.shared.journal.log().blob(&session.key.tenant, &reference).await.ok().flatten();
             match blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok()) {

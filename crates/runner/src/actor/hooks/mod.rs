@@ -43,7 +43,7 @@ impl HostedSession {
 impl Actor {
     /// Keeps a text with what is written next, and at hand.
     pub(crate) fn keep_text(&mut self, text: String, media_type: &str) -> BlobRef {
-        let reference = riverrun_log::BlobRef::of(text.as_bytes()).to_string();
+        let reference = riverrun_log::BlobId::of(text.as_bytes()).to_string();
         self.blobs.keep(&self.session, text.clone().into_bytes(), media_type);
         self.hooks.texts.insert(reference.clone(), text);
         BlobRef::Bare(reference)

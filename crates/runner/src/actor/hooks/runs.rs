@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use riverrun_event::{
-    ErrorInfo, EventType, HookRun, Input, InputSteered, RawJson, RuntimeNotice, Scope, TaskId, preview,
+    ErrorInfo, EventScope, EventType, HookRun, Input, InputSteered, RawJson, RuntimeNotice, TaskId, preview,
 };
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ impl Actor {
         target: &HookTarget,
         base: HookRun,
         output: HookOutput,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let mut run = HookRun {
@@ -152,7 +152,7 @@ impl HostedSession {
         point: HookPoint,
         base: HookRun,
         failure: HookFailure,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let name = base.hook_name.clone().unwrap_or_default();

@@ -107,7 +107,7 @@ impl ModelCalls {
         session: &HostedSession,
         task: &TaskId,
         index: u32,
-    ) -> Option<(riverrun_event::Scope, &mut StreamItem)> {
+    ) -> Option<(riverrun_event::EventScope, &mut StreamItem)> {
         let scope = session.view.task(task)?.1.step_scope();
         let items = &mut self.streams.get_mut(task)?.items;
         items.iter_mut().rev().find(|item| item.index == index && !item.is_done).map(|item| (scope, item))

@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use riverrun_event::{Block, ImageUrl, Part};
-use riverrun_log::{Blob, BlobRef};
-use riverrun_provider::History;
+use riverrun_log::{BlobContent, BlobId};
+use riverrun_provider::HistoryEntry;
 
 use crate::actor::session::HostedSession;
 
@@ -14,16 +14,16 @@ const MOST: usize = 32 << 20;
 impl HostedSession {
     /// Gives the parts that name a blob its content, the newest first as long as there is room. The model is told of one
     /// that is left out or gone: it was not said in vain.
-    pub(crate) async fn attach(&self, history: &mut [History]) {
+    pub(crate) async fn attach(&self, history: &mut [HistoryEntry]) {
         let parts = history.iter_mut().rev().flat_map(|entry| match entry {
-            History::User { parts }
-            | History::Assistant { parts, .. }
-            | History::ToolResult { parts, .. } => parts.iter_mut().rev(),
-            History::System { .. }
-            | History::Reasoning { .. }
-            | History::ToolCall { .. }
-            | History::Hosted { .. }
-            | History::Given { .. } => [].iter_mut().rev(),
+            HistoryEntry::User { parts }
+            | HistoryEntry::Assistant { parts, .. }
+            | HistoryEntry::ToolResult { parts, .. } => parts.iter_mut().rev(),
+            HistoryEntry::System { .. }
+            | HistoryEntry::Reasoning { .. }
+            | HistoryEntry::ToolCall { .. }
+            | HistoryEntry::Hosted { .. }
+            | HistoryEntry::Given { .. } => [].iter_mut().rev(),
         });
         let mut room = MOST;
         for part in parts {
@@ -45,8 +45,8 @@ impl HostedSession {
     }
 
     /// Err has the size of one that is too large.
-    async fn blob_within(&self, name: &str, room: usize) -> Option<Result<Blob, u64>> {
-        let (reference, log) = (BlobRef::parse(name)?, self.shared.journal.log());
+    async fn blob_within(&self, name: &str, room: usize) -> Option<Result<BlobContent, u64>> {
+        let (reference, log) = (BlobId::parse(name)?, self.shared.journal.log());
         let info = log.blob_info(&self.key.tenant, &reference).await.ok().flatten()?;
         if info.size > room as u64 {
             return Some(Err(info.size));
@@ -57,7 +57,7 @@ impl HostedSession {
 
 /// The blob that a part names and does not bring along. A foreign client names one where its service's files are named.
 pub fn blob_named(part: &Part) -> Option<&str> {
-    let is_blob = |name: &&str| BlobRef::parse(name).is_some();
+    let is_blob = |name: &&str| BlobId::parse(name).is_some();
     let (inline_content, named, url) = match part {
         Block::Image(image) => {
             (None, &image.file_ref, image.image_url.as_ref().map(|found| found.url.as_str()))
@@ -73,7 +73,7 @@ pub fn blob_named(part: &Part) -> Option<&str> {
     }
 }
 
-fn fill(part: &mut Part, blob: &Blob) {
+fn fill(part: &mut Part, blob: &BlobContent) {
     let content = STANDARD.encode(&blob.bytes);
     match part {
         Block::Image(image) => {

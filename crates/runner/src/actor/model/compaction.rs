@@ -1,8 +1,8 @@
 //! Long conversations: older turns give way to a summary, and the log says where.
 
 use riverrun_event::{
-    BlobRef, Compaction, ErrorInfo, EventType, Input, ModelCompleted, ModelFailed, ModelRequested, Scope,
-    StepId, TaskId, ThreadId, TurnId,
+    BlobRef, Compaction, ErrorInfo, EventScope, EventType, Input, ModelCompleted, ModelFailed,
+    ModelRequested, StepId, TaskId, ThreadId, TurnId,
 };
 use riverrun_provider::ModelRequest;
 use serde_json::Value;
@@ -203,7 +203,7 @@ impl HostedSession {
         task: &TaskId,
         answer: CompletedCall,
         raw_ref: Option<BlobRef>,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
@@ -234,7 +234,7 @@ impl HostedSession {
     }
 
     pub(crate) async fn summary_text(&self, summary: &Value) -> Option<String> {
-        let reference = riverrun_log::BlobRef::parse(summary["summaryRef"].as_str()?)?;
+        let reference = riverrun_log::BlobId::parse(summary["summaryRef"].as_str()?)?;
         let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
         String::from_utf8(blob.bytes.to_vec()).ok()
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use riverrun_event::{Cost, EventType, LimitState, RawJson, RuntimeNotice, Scope, TaskId, Timestamp, Usage};
+use riverrun_event::{
+    Cost, EventScope, EventType, LimitState, RawJson, RuntimeNotice, TaskId, Timestamp, Usage,
+};
 use riverrun_provider::{ModelRequest, RateLimit, cost};
 
 use crate::actor::model::ModelCalls;
@@ -32,7 +34,13 @@ impl HostedSession {
         Some(Cost { amount, currency: Some("USD".to_owned()), model, provider, usage: Some(usage) })
     }
 
-    pub(crate) fn record_cost(&self, task: &TaskId, usage: &Usage, scope: &Scope, batch: &mut EventBatch) {
+    pub(crate) fn record_cost(
+        &self,
+        task: &TaskId,
+        usage: &Usage,
+        scope: &EventScope,
+        batch: &mut EventBatch,
+    ) {
         let Some(name) = self.model_of(task) else { return };
         let (Some(provider), Some(model)) = split(Some(&name)) else { return };
         let price = self.registry.providers.get(&provider).and_then(|known| known.price(&model));
@@ -45,7 +53,7 @@ impl HostedSession {
     }
 
     /// A limit that cannot be kept exactly is told, once for each call.
-    fn warn_of_cost(&self, task: &TaskId, model: &str, scope: &Scope, batch: &mut EventBatch) {
+    fn warn_of_cost(&self, task: &TaskId, model: &str, scope: &EventScope, batch: &mut EventBatch) {
         if self.persona(task).is_none_or(|persona| persona.spec.limits.cost.is_none()) {
             return;
         }

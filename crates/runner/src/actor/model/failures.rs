@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use riverrun_event::{
-    ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
-    RuntimeNotice, Scope, TaskAttempt, TaskChange, TaskId, ThreadInfo,
+    ErrorInfo, EventScope, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision,
+    RunId, RuntimeNotice, TaskAttempt, TaskChange, TaskId, ThreadInfo,
 };
 use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::{Category, ModelError};
@@ -121,7 +121,7 @@ impl HostedSession {
         &self,
         task: &TaskId,
         error: &ModelError,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let (provider, model) = split(self.model_of(task).as_ref());

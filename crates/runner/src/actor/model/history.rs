@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use riverrun_event::{Input, Item, Part, TaskId, ThreadId, TurnId};
-use riverrun_fold::{SealedTurn, Task, Turn};
-use riverrun_provider::History;
+use riverrun_fold::{SealedTurn, TaskState, TurnState};
+use riverrun_provider::HistoryEntry;
 use serde_json::Value;
 
 use crate::actor::recovery::authors::OwnContext;
@@ -37,7 +37,7 @@ impl SessionHistory {
         session: &HostedSession,
         task: &TaskId,
         provider: &str,
-    ) -> Result<Vec<History>, String> {
+    ) -> Result<Vec<HistoryEntry>, String> {
         let is_root = session.view.task(task).is_some_and(|(_, view)| view.parent.is_none());
         let mut out = match is_root {
             true => self.read_before(session, task, provider).await?,
@@ -60,7 +60,7 @@ impl SessionHistory {
         session: &HostedSession,
         task: &TaskId,
         provider: &str,
-    ) -> Result<Vec<History>, String> {
+    ) -> Result<Vec<HistoryEntry>, String> {
         let (mut past, mut asked) = (Vec::new(), Vec::new());
         let (Some(persona), Some((turn, _))) = (session.persona(task), session.view.task(task)) else {
             return Ok(asked);
@@ -83,7 +83,7 @@ impl SessionHistory {
         session: &HostedSession,
         task: &TaskId,
         reader: &Reader<'_>,
-    ) -> Vec<History> {
+    ) -> Vec<HistoryEntry> {
         let mut out = Vec::new();
         let Some((turn, _)) = session.view.task(task) else { return out };
         let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
@@ -108,7 +108,7 @@ impl SessionHistory {
         thread: &ThreadId,
         before: &TurnId,
         reader: Option<&Reader<'_>>,
-        out: &mut Vec<History>,
+        out: &mut Vec<HistoryEntry>,
     ) {
         let recorded = self.recorded_summary();
         let of_thread = self.past_turns(session, thread, before);
@@ -148,7 +148,7 @@ impl SessionHistory {
 
 impl HostedSession {
     /// What a sub-agent is to do.
-    fn objective(&self, task: &TaskId) -> Vec<History> {
+    fn objective(&self, task: &TaskId) -> Vec<HistoryEntry> {
         let mut out = Vec::new();
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         if let Some(objective) = known.and_then(|known| known.objective.clone()) {
@@ -158,7 +158,7 @@ impl HostedSession {
     }
 
     /// What the task has said and read itself.
-    pub(crate) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
+    pub(crate) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<HistoryEntry> {
         let mut out = Vec::new();
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
@@ -172,13 +172,13 @@ impl HostedSession {
 }
 
 /// True for a turn whose input a guardrail refused before a model read it: no later one reads it either.
-pub(crate) fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
+pub(crate) fn is_refused(turn: &TurnState, root: Option<&TaskState>) -> bool {
     let code = turn.error.as_ref().and_then(|error| error.code.as_deref());
     code == Some(TRIPPED) && root.is_none_or(|root| root.output.is_empty())
 }
 
 /// What a model reads of an answer that was taken back because it did not fit its schema.
-fn repair(task: Option<&Task>, problem: &str) -> String {
+fn repair(task: Option<&TaskState>, problem: &str) -> String {
     const LONGEST: usize = 4_000;
     let tail = task.into_iter().flat_map(|task| {
         let tail = task.output.iter().enumerate().rev();

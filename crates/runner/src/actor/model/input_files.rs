@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use riverrun_event::{ErrorInfo, EventType, FileProcessing, Part, TaskId};
 use riverrun_fold::{Status, TurnFile};
-use riverrun_log::BlobRef;
-use riverrun_provider::{History, accepts_file};
+use riverrun_log::BlobId;
+use riverrun_provider::{HistoryEntry, accepts_file};
 
 use crate::actor::effects::Effects;
 use crate::actor::model::history::SessionHistory;
@@ -152,7 +152,7 @@ impl HostedSession {
     }
 
     async fn file_text(&self, known: &TurnFile) -> Option<String> {
-        let reference = BlobRef::parse(known.output_ref.as_ref()?.as_str())?;
+        let reference = BlobId::parse(known.output_ref.as_ref()?.as_str())?;
         let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
         String::from_utf8(blob.bytes.to_vec()).ok()
     }
@@ -165,14 +165,14 @@ impl SessionHistory {
         session: &HostedSession,
         task: &TaskId,
         dialect: Option<&str>,
-        history: &mut [History],
+        history: &mut [HistoryEntry],
     ) {
         let known = self.known_files(session, task);
         if known.is_empty() {
             return;
         }
         let parts = history.iter_mut().flat_map(|entry| match entry {
-            History::User { parts } => parts.iter_mut(),
+            HistoryEntry::User { parts } => parts.iter_mut(),
             _ => [].iter_mut(),
         });
         for part in parts {
@@ -186,7 +186,7 @@ impl SessionHistory {
     /// What is known of files, the present turn's last: an address may have another content since.
     fn known_files(&self, session: &HostedSession, task: &TaskId) -> HashMap<String, TurnFile> {
         let present = session.view.task(task).map(|(turn, _)| turn.turn.clone());
-        let is_present = |turn: &&riverrun_fold::Turn| Some(&turn.turn_id) == present.as_ref();
+        let is_present = |turn: &&riverrun_fold::TurnState| Some(&turn.turn_id) == present.as_ref();
         let sealed = self.sealed.values().map(|sealed| &sealed.turn);
         let past = session.state.turns.iter().filter(|turn| !is_present(turn));
         let turns = sealed.chain(past).chain(session.state.turns.iter().filter(is_present));

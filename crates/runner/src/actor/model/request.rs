@@ -1,8 +1,8 @@
 //! What the model is asked.
 
 use riverrun_event::{
-    BlobRef, CandidateModels, EventType, ModelRequested, RawJson, RoutingDecision, Scope, StepId, TaskId,
-    TaskProfile,
+    BlobRef, CandidateModels, EventScope, EventType, ModelRequested, RawJson, RoutingDecision, StepId,
+    TaskId, TaskProfile,
 };
 use riverrun_provider::{ModelRequest, Provider};
 
@@ -26,7 +26,7 @@ impl HostedSession {
     }
 
     /// Tells which tools are at hand, where that may change and is not what was last told.
-    fn write_catalogue(&self, persona: &ResolvedAgent, scope: &Scope, batch: &mut EventBatch) {
+    fn write_catalogue(&self, persona: &ResolvedAgent, scope: &EventScope, batch: &mut EventBatch) {
         let Some(catalogue) = persona.catalogue() else { return };
         if riverrun_fold::view::tool_inventory(&self.state) != catalogue.tools {
             batch.push(EventType::ToolCatalogResolved, scope, &catalogue);
@@ -172,7 +172,7 @@ impl SessionHistory {
 }
 
 /// Which model answers. Where there is a choice, also what it was made for and from.
-fn write_routing(batch: &mut EventBatch, scope: &Scope, persona: &ResolvedAgent) {
+fn write_routing(batch: &mut EventBatch, scope: &EventScope, persona: &ResolvedAgent) {
     let models = &persona.spec.models;
     let has_choice = models.len() > 1;
     if has_choice {

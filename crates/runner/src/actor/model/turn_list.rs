@@ -1,7 +1,7 @@
 //! The turns that a model reads: those of the state, and the list of older ones in the log.
 
-use riverrun_event::{EventType, HistoryWindow, Scope, ThreadId, TurnId};
-use riverrun_fold::Turn;
+use riverrun_event::{EventScope, EventType, HistoryWindow, ThreadId, TurnId};
+use riverrun_fold::TurnState;
 use serde_json::{Value, json};
 
 use crate::actor::model::history::SessionHistory;
@@ -14,16 +14,16 @@ const MOST_TURNS: usize = 256;
 impl HostedSession {
     /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
     /// comes behind what was said meanwhile.
-    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
+    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&TurnState> {
         let mut ended = self.thread_turns(thread);
         ended.retain(|turn| turn.turn_id != *before);
         ended
     }
 
     /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
-    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
+    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&TurnState> {
         let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
-        let mut ended: Vec<&Turn> =
+        let mut ended: Vec<&TurnState> =
             of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
         ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
         ended
@@ -43,7 +43,7 @@ impl SessionHistory {
     }
 
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
-    pub(crate) fn write_context(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
+    pub(crate) fn write_context(&self, session: &HostedSession, batch: &mut EventBatch, scope: &EventScope) {
         let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
         self.write_turn_list(session, thread, |turn| turn == this, scope, batch);
     }
@@ -54,7 +54,7 @@ impl SessionHistory {
         session: &HostedSession,
         thread: &ThreadId,
         is_left_out: impl Fn(&TurnId) -> bool,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let mut turns = self.recorded_turns();
@@ -80,7 +80,7 @@ impl SessionHistory {
     }
 
     /// Says that older turns are read from the store: the first time that this owner of the session does.
-    pub(crate) fn write_window(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
+    pub(crate) fn write_window(&self, session: &HostedSession, batch: &mut EventBatch, scope: &EventScope) {
         let Some(thread) = &scope.thread_id else { return };
         let older = self.older_turns(session, thread);
         if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {

@@ -58,7 +58,7 @@ impl Actor {
         if let Some(held) = self.processes.held.get_mut(process) {
             held.is_closed |= write.end_of_input;
             let input =
-                riverrun_tool::ProcessInput { bytes: write.text.into_bytes(), is_last: write.end_of_input };
+                riverrun_tool::StdinChunk { bytes: write.text.into_bytes(), is_last: write.end_of_input };
             // A process that has just ended reads nothing more.
             let _ = held.handle.input.try_send(input);
         }

@@ -4,7 +4,9 @@ pub(super) mod control;
 
 use std::collections::HashMap;
 
-use riverrun_event::{BlobRef, EventType, ProcessEnded, ProcessStarted, RawJson, Scope, SessionId, TaskId};
+use riverrun_event::{
+    BlobRef, EventScope, EventType, ProcessEnded, ProcessStarted, RawJson, SessionId, TaskId,
+};
 use riverrun_fold::Status;
 use riverrun_tool::{HowEnded, ProcessPlan, end_marked, end_of_call};
 use serde_json::json;
@@ -58,7 +60,7 @@ impl DurableAction {
 }
 
 impl HostedSession {
-    fn process_scope(&self, task: &TaskId, call: &str) -> Option<(Scope, String)> {
+    fn process_scope(&self, task: &TaskId, call: &str) -> Option<(EventScope, String)> {
         let (_, view) = self.view.task(task)?;
         let known = view.call(call)?;
         Some((view.call_scope(known), known.name.clone()))
@@ -111,7 +113,7 @@ impl Actor {
         &mut self,
         process: &str,
         kind: EventType,
-        scope: &Scope,
+        scope: &EventScope,
         ended: &ProcessEnded,
         batch: &mut EventBatch,
     ) {

@@ -1,8 +1,8 @@
 //! Who wrote what the state tells. The state itself does not know; the log does.
 
 use riverrun_event::{Author, Event, EventType, Record, Sequence, TurnId};
-use riverrun_fold::{State, Turn};
-use riverrun_log::{Error, SessionKey};
+use riverrun_fold::{State, TurnState};
+use riverrun_log::{LogError, SessionKey};
 use serde_json::Value;
 
 use crate::actor::Actor;
@@ -36,7 +36,7 @@ pub(crate) async fn author_at(
 ) -> Result<Option<Author>, Stop> {
     let chunks = match shared.journal.log().read(key, sequence.previous(), 1).await {
         Ok(chunks) => chunks,
-        Err(Error::Retired { .. }) => return Ok(None),
+        Err(LogError::Retired { .. }) => return Ok(None),
         Err(error) => return Err(Stop::Unavailable(error.to_string())),
     };
     let mut records = chunks.iter().flat_map(|chunk| chunk.records_after(sequence.previous()));
@@ -103,7 +103,7 @@ impl Actor {
     /// Ends hosted turns that are open in the log though the runner's own events do not tell of them: an older version
     /// left them, which did not store who wrote what. A retry goes on with them.
     pub(crate) async fn end_unproven(&mut self) -> Result<(), Stop> {
-        let is_left = |turn: &&Turn| {
+        let is_left = |turn: &&TurnState| {
             let is_ours = self.session.view.turns.get(&turn.turn_id).is_some_and(|view| view.ours);
             !turn.status.is_terminal() && !is_ours && !self.session.view.queued.contains(&turn.turn_id)
         };

@@ -4,11 +4,11 @@
 //! would otherwise leave a session that answers nothing.
 
 use riverrun_event::{
-    ErrorInfo, EventType, HistoryReconstructed, ItemCompleted, QueueChanged, QueuedTurn, RuntimeNotice,
-    Scope, Sequence, SubagentFailed, TaskAttempt, TaskChange, TurnFailed, TurnId,
+    ErrorInfo, EventScope, EventType, HistoryReconstructed, ItemCompleted, QueueChanged, QueuedTurn,
+    RuntimeNotice, Sequence, SubagentFailed, TaskAttempt, TaskChange, TurnFailed, TurnId,
 };
-use riverrun_fold::{State, Task, Turn};
-use riverrun_log::{Progress, SessionKey, TurnFact, Urgency};
+use riverrun_fold::{State, TaskState, TurnState};
+use riverrun_log::{SessionKey, TurnFact, Urgency, WorkProgress};
 
 use crate::actor::Actor;
 use crate::actor::Stop;
@@ -34,7 +34,7 @@ pub(crate) struct Lost {
 
 /// The hosted turns of a session whose beginnings are not in the log any more.
 pub(crate) async fn lost_turns(shared: &RunnerShared, key: &SessionKey, state: &State) -> Result<Lost, Stop> {
-    let unavailable = |error: riverrun_log::Error| Stop::Unavailable(error.to_string());
+    let unavailable = |error: riverrun_log::LogError| Stop::Unavailable(error.to_string());
     let log = shared.journal.log();
     let head = log.head(key).await.map_err(unavailable)?.ok_or(Stop::NoSession)?;
     let first_available = head.first_available;
@@ -43,19 +43,19 @@ pub(crate) async fn lost_turns(shared: &RunnerShared, key: &SessionKey, state: &
     }
     let records = log.turns(key, None, NEWEST).await.map_err(unavailable)?;
     let is_forgotten = |fact: &TurnFact| {
-        fact.progress == Progress::Open
+        fact.progress == WorkProgress::Open
             && fact.first < first_available
             && state.turns.iter().all(|turn| turn.turn_id != fact.turn)
     };
     let forgotten = records.into_iter().map(|record| record.fact).filter(is_forgotten).collect();
-    let is_open = |turn: &&Turn| !turn.status.is_terminal();
-    let is_lost = |turn: &&Turn| turn.first_sequence < first_available && is_hosted(state, turn);
+    let is_open = |turn: &&TurnState| !turn.status.is_terminal();
+    let is_lost = |turn: &&TurnState| turn.first_sequence < first_available && is_hosted(state, turn);
     let lost = state.turns.iter().filter(is_open).filter(is_lost);
     Ok(Lost { turns: lost.map(|turn| turn.turn_id.clone()).collect(), forgotten, first_available })
 }
 
 /// A turn that runs here, or waits to.
-fn is_hosted(state: &State, turn: &Turn) -> bool {
+fn is_hosted(state: &State, turn: &TurnState) -> bool {
     let root = state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
     let runs = root.is_some_and(|root| root.attempts.iter().any(|attempt| attempt.is_hosted()));
     runs || state.queue.iter().any(|entry| entry.turn_id == turn.turn_id.as_str())
@@ -79,7 +79,7 @@ impl Actor {
         }
         for fact in &lost.forgotten {
             let (thread_id, turn_id) = (Some(fact.thread.clone()), Some(fact.turn.clone()));
-            let scope = Scope { thread_id, turn_id, ..Scope::default() };
+            let scope = EventScope { thread_id, turn_id, ..EventScope::default() };
             batch.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage: None });
         }
         write_incident(&self.session.state, lost, &mut batch);
@@ -87,17 +87,18 @@ impl Actor {
     }
 }
 
-fn write_end(state: &State, turn: &Turn, lost: &[TurnId], batch: &mut EventBatch) {
+fn write_end(state: &State, turn: &TurnState, lost: &[TurnId], batch: &mut EventBatch) {
     let (Some(root), Some(run)) = (&turn.task_id, &turn.run_id) else { return };
     let scope = turn_scope(&turn.thread_id, &turn.turn_id, root, run);
     if state.queue.iter().any(|entry| entry.turn_id == turn.turn_id.as_str()) {
         batch.push(EventType::QueueChanged, &scope, &queue_without(state, lost));
     }
-    let is_open = |task: &&Task| task.turn_id.as_ref() == Some(&turn.turn_id) && !task.status.is_terminal();
+    let is_open =
+        |task: &&TaskState| task.turn_id.as_ref() == Some(&turn.turn_id) && !task.status.is_terminal();
     // Children stand behind their parents.
     for task in state.tasks.iter().rev().filter(is_open) {
         let run = task.run_id.as_ref().unwrap_or(run);
-        let scope = Scope {
+        let scope = EventScope {
             depth: Some(task.depth).filter(|depth| *depth > 0),
             parent_task_id: task.parent_task_id.clone(),
             ..turn_scope(&turn.thread_id, &turn.turn_id, &task.task_id, run)
@@ -114,7 +115,7 @@ fn write_end(state: &State, turn: &Turn, lost: &[TurnId], batch: &mut EventBatch
         let lost = TaskChange { reason: Some(MESSAGE.to_owned()), ..TaskChange::default() };
         batch.push(EventType::TaskLost, &scope, &lost);
         if task.task_id != *root {
-            let scope = Scope { subagent_id: Some(task.task_id.to_string()), ..scope.clone() };
+            let scope = EventScope { subagent_id: Some(task.task_id.to_string()), ..scope.clone() };
             let failed = SubagentFailed { error: Some(error()), ..SubagentFailed::default() };
             batch.push(EventType::SubagentFailed, &scope, &failed);
         }
@@ -131,7 +132,7 @@ fn write_incident(state: &State, lost: &Lost, batch: &mut EventBatch) {
         retryable: Some(false),
         ..RuntimeNotice::default()
     };
-    batch.push(EventType::RuntimeError, &Scope::default(), &notice);
+    batch.push(EventType::RuntimeError, &EventScope::default(), &notice);
     let rebuilt = HistoryReconstructed {
         layers: Some(vec!["session_snapshot".to_owned(), "event_log".to_owned()]),
         sequence: Some(state.sequence.get()),
@@ -139,7 +140,7 @@ fn write_incident(state: &State, lost: &Lost, batch: &mut EventBatch) {
         gaps: Some(vec![format!("the events before {}", lost.first_available)]),
         reason: Some(CODE.to_owned()),
     };
-    batch.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
+    batch.push(EventType::HistoryReconstructed, &EventScope::default(), &rebuilt);
 }
 
 fn queue_without(state: &State, lost: &[TurnId]) -> QueueChanged {

@@ -4,8 +4,8 @@
 //! read them from the log would let its model read 512 characters of a result and take that for all.
 
 use riverrun_event::{Composer, Event, Item, PREVIEW_CHARACTERS, Record, Sequence, cut_text, decode_wire};
-use riverrun_fold::{ActionStatus, Density, State, Turn};
-use riverrun_log::{BlobRef, SessionKey};
+use riverrun_fold::{ActionStatus, Density, State, TurnState};
+use riverrun_log::{BlobId, SessionKey};
 use serde_json::Value;
 
 use crate::actor::session::HostedSession;
@@ -14,7 +14,7 @@ use crate::shared::RunnerShared;
 impl HostedSession {
     /// Gives the turns of the state their texts back.
     pub(crate) async fn restore(&mut self) {
-        let is_cut = |turn: &&Turn| {
+        let is_cut = |turn: &&TurnState| {
             let tasks = self.state.tasks.iter().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
             let mut actions =
                 self.state.actions.iter().filter(|action| action.turn_id.as_ref() == Some(&turn.turn_id));
@@ -92,7 +92,7 @@ pub(crate) async fn whole_event(
         let (Some(path), Some(name)) = (spilled["path"].as_str(), spilled["ref"].as_str()) else {
             continue;
         };
-        let Some(reference) = BlobRef::parse(name) else { continue };
+        let Some(reference) = BlobId::parse(name) else { continue };
         let blob = shared.journal.log().blob(&key.tenant, &reference).await.ok().flatten();
         let text = blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok());
         match (text, event.pointer_mut(path)) {
@@ -106,7 +106,7 @@ pub(crate) async fn whole_event(
     Some(Event { author: record.author, ..event })
 }
 
-pub(crate) fn is_cut_turn(turn: &Turn) -> bool {
+pub(crate) fn is_cut_turn(turn: &TurnState) -> bool {
     is_cut(&turn.input) || is_cut(&turn.history) || is_cut(&turn.settings)
 }
 

@@ -1,9 +1,9 @@
 //! Sub-agents and handoffs.
 
 use riverrun_event::{
-    AgentChanged, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RawJson, RunId, Scope, SubagentSpawned,
-    SubagentStatus, TaskChange, TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
+    AgentChanged, EventScope, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RawJson, RunId, SubagentSpawned, SubagentStatus,
+    TaskChange, TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
 };
 use riverrun_fold::Status;
 use riverrun_tool::ToolErrorKind;
@@ -47,7 +47,7 @@ impl Actor {
         let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let scope = view.call_scope(known);
-        let child_scope = Scope {
+        let child_scope = EventScope {
             task_id: Some(child.clone()),
             run_id: Some(run),
             step_id: None,
@@ -203,7 +203,7 @@ impl HostedSession {
         call: &str,
         to: &str,
         from: String,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let id = ItemId::from_bytes(self.shared.fresh()).to_string();
@@ -244,7 +244,13 @@ pub(crate) fn cut_note(agent: &str, stop: &str) -> Option<String> {
     Some(format!("\n[The answer of {agent} is incomplete: {why}.]"))
 }
 
-pub(crate) fn write_child(batch: &mut EventBatch, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
+pub(crate) fn write_child(
+    batch: &mut EventBatch,
+    scope: &EventScope,
+    child: &TaskId,
+    agent: &str,
+    input: &str,
+) {
     let info = TaskInfo {
         objective: Some(input.to_owned()),
         agent: Some(agent.to_owned()),

@@ -1,7 +1,7 @@
 //! Commands to sub-agents: more input, and their end.
 
 use riverrun_event::{EventType, Input, Sequence, SubagentInput, TaskChange, TaskId, TurnId};
-use riverrun_fold::{Status, Task};
+use riverrun_fold::{Status, TaskState};
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
@@ -79,7 +79,7 @@ impl SessionHistory {
         session: &HostedSession,
         task: &TaskId,
     ) -> Result<Status, Refusal> {
-        let is_it = |known: &&Task| known.task_id == *task && known.parent_task_id.is_some();
+        let is_it = |known: &&TaskState| known.task_id == *task && known.parent_task_id.is_some();
         let here = session.state.tasks.iter().filter(is_it).find(|known| known.status.is_terminal());
         if let Some(known) = here {
             return Ok(known.status);
@@ -101,7 +101,7 @@ impl SessionHistory {
         task: &TaskId,
     ) -> Result<String, Refusal> {
         let of_turn = session.ended(turn).await?;
-        let is_it = |known: &&Task| known.task_id == *task;
+        let is_it = |known: &&TaskState| known.task_id == *task;
         let here = session.state.tasks.iter().find(is_it).map(|known| known.status);
         let status = match here {
             Some(status) => Some(status),

@@ -3,7 +3,9 @@
 //! No model called them, so there is no call that a result could answer, and none is made up: a provider takes back
 //! only the calls that its model wrote. What such a child says at its end reaches its parent's model as more input.
 
-use riverrun_event::{EventType, Input, InputSteered, Part, RunId, Scope, Sequence, TaskDelegated, TaskId};
+use riverrun_event::{
+    EventScope, EventType, Input, InputSteered, Part, RunId, Sequence, TaskDelegated, TaskId,
+};
 use riverrun_fold::Status;
 
 use crate::actor::Actor;
@@ -86,7 +88,7 @@ impl HostedSession {
         let (turn, view) = self.view.task(&spawn.parent).ok_or_else(absent)?;
         let child = TaskId::from_bytes(self.shared.fresh());
         let run = RunId::from_bytes(self.shared.fresh());
-        let scope = Scope {
+        let scope = EventScope {
             task_id: Some(child.clone()),
             run_id: Some(run.clone()),
             parent_task_id: Some(spawn.parent.clone()),

@@ -2,7 +2,7 @@
 //! are, and what kind of failure an error is.
 
 use riverrun_event::{BlobRef, ErrorInfo, Part, RawJson, TaskId, ToolFailed, ToolStarted, preview};
-use riverrun_log::BlobRef as StoredRef;
+use riverrun_log::BlobId as StoredRef;
 use riverrun_secret::{HIDDEN, known as known_secrets};
 use riverrun_tool::{ToolErrorKind, ToolOutput};
 use serde_json::{Value, json};

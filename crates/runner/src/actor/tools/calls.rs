@@ -1,6 +1,6 @@
 //! Tool calls: may they run, and how they begin.
 
-use riverrun_event::{BlobRef, EventType, Item, Part, PermissionDecision, Scope, TaskId};
+use riverrun_event::{BlobRef, EventScope, EventType, Item, Part, PermissionDecision, TaskId};
 use riverrun_tool::{MAX_ARGUMENTS, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl HookTexts {
         session: &HostedSession,
         task: &TaskId,
         call: &str,
-    ) -> Option<(ResolvedAgent, Scope, String, String)> {
+    ) -> Option<(ResolvedAgent, EventScope, String, String)> {
         let (_, view) = session.view.task(task)?;
         let known = view.call(call)?;
         let arguments =
@@ -134,7 +134,7 @@ impl Actor {
         persona: &ResolvedAgent,
         tooling: &Tooling<'_>,
         value: Value,
-        scope: &Scope,
+        scope: &EventScope,
         batch: &mut EventBatch,
     ) {
         let Some(name) =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_event::{ErrorInfo, EventType, Part, RawJson, TaskId};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_tool::{Call, Effect, ToolDefinition, ToolErrorKind};
+use riverrun_tool::{Effect, ToolDefinition, ToolErrorKind, ToolRequest};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -128,7 +128,7 @@ impl Effects {
         if seeded::is_on(Bug::FreshToolKey) {
             idempotency_key.push_str(&session.state.sequence.to_string());
         }
-        let run = Call {
+        let run = ToolRequest {
             call_id: call.to_owned(),
             arguments,
             idempotency_key,

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use riverrun_event::{
-    EventType, Part, Scope, TaskId, ToolFailed, ToolOutcomeUnknown, ToolProgress, ToolResult,
+    EventScope, EventType, Part, TaskId, ToolFailed, ToolOutcomeUnknown, ToolProgress, ToolResult,
 };
-use riverrun_tool::{Effect, Progress, ToolError, ToolErrorKind, ToolOutput};
+use riverrun_tool::{CallProgress, Effect, ToolError, ToolErrorKind, ToolOutput};
 
 use crate::actor::Actor;
 use crate::actor::session::HostedSession;
@@ -21,10 +21,10 @@ impl Actor {
         &mut self,
         task: &TaskId,
         call: &str,
-        progress: Progress,
+        progress: CallProgress,
         batch: &mut EventBatch,
     ) {
-        let Progress { message, fraction, partial, block_index } = progress;
+        let CallProgress { message, fraction, partial, block_index } = progress;
         let partial = match partial {
             Some(block) => self.draft(task, call, block_index.unwrap_or_default(), block, batch),
             None => None,
@@ -170,6 +170,6 @@ impl ToolCalls {
     }
 }
 
-fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, batch: &mut EventBatch) {
+fn push_failed(scope: &EventScope, failed: ToolFailed, duration_ms: Option<u64>, batch: &mut EventBatch) {
     batch.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
 }

@@ -1,6 +1,6 @@
 //! What became of a tool's output besides its text: files that it made, what was cut, and secrets that were taken out.
 
-use riverrun_event::{ArtifactChanged, BlobRef, Block, EventType, OutputChanged, Part, Scope};
+use riverrun_event::{ArtifactChanged, BlobRef, Block, EventScope, EventType, OutputChanged, Part};
 use riverrun_secret::HIDDEN;
 use riverrun_tool::ToolOutput;
 
@@ -21,7 +21,7 @@ pub(crate) enum OutputFact {
 }
 
 impl OutputFact {
-    pub fn write(&self, scope: &Scope, batch: &mut EventBatch) {
+    pub fn write(&self, scope: &EventScope, batch: &mut EventBatch) {
         match self {
             OutputFact::Truncated(cut) => batch.push(EventType::OutputTruncated, scope, cut),
             OutputFact::Redacted(redacted) => batch.push(EventType::OutputRedacted, scope, redacted),

@@ -1,7 +1,7 @@
 //! Results of tool calls as items.
 
 use riverrun_event::{
-    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, RawJson, Scope,
+    Block, EventScope, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, RawJson,
     TaskId, ToolResultItem, ToolResultPatch,
 };
 
@@ -37,7 +37,7 @@ impl HostedSession {
         task: &TaskId,
         call: &str,
         batch: &mut EventBatch,
-    ) -> Option<(String, u32, Scope)> {
+    ) -> Option<(String, u32, EventScope)> {
         let id = ItemId::from_bytes(self.shared.fresh()).to_string();
         let view = self.view.task_mut(task)?;
         let known = view.call(call)?;

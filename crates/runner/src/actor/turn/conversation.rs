@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use riverrun_event::{
-    EventType, HistoryRollback, Input, Item, ItemStarted, MessageItem, Part, RunId, Scope, TaskCompleted,
-    TaskId, TaskInfo, ThreadId, TurnCompleted, TurnId, TurnStarted, TurnSubmitted,
+    EventScope, EventType, HistoryRollback, Input, Item, ItemStarted, MessageItem, Part, RunId,
+    TaskCompleted, TaskId, TaskInfo, ThreadId, TurnCompleted, TurnId, TurnStarted, TurnSubmitted,
 };
-use riverrun_fold::{Task, Turn};
+use riverrun_fold::{TaskState, TurnState};
 use serde_json::Value;
 
 use crate::actor::Actor;
@@ -93,7 +93,7 @@ impl Actor {
             reason: Some(reason.to_owned()),
             ..HistoryRollback::default()
         };
-        let scope = Scope { thread_id: Some(thread.clone()), ..Scope::default() };
+        let scope = EventScope { thread_id: Some(thread.clone()), ..EventScope::default() };
         batch.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
         let is_removed = |turn: &TurnId| removed.contains(turn);
         self.history.write_turn_list(&self.session, thread, is_removed, &scope, &mut batch);
@@ -198,7 +198,7 @@ impl HostedSession {
 }
 
 /// What was brought along, the input, and what came of it.
-fn items_of(turn: &Turn, root: Option<&Task>) -> Vec<Item> {
+fn items_of(turn: &TurnState, root: Option<&TaskState>) -> Vec<Item> {
     if is_refused(turn, root) {
         return Vec::new();
     }
@@ -212,7 +212,7 @@ fn items_of(turn: &Turn, root: Option<&Task>) -> Vec<Item> {
     items
 }
 
-fn input_item(turn: &Turn, input: &Input) -> Item {
+fn input_item(turn: &TurnState, input: &Input) -> Item {
     let parts = match input {
         Input::Text(text) => vec![Part::plain(text.clone())],
         Input::Parts(parts) => parts.clone(),

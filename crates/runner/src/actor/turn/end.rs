@@ -1,11 +1,11 @@
 //! The end of tasks and turns: one terminal event each, tasks before their turn.
 
 use riverrun_event::{
-    Block, ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, Scope, SubagentCompleted,
+    Block, ErrorInfo, EventScope, EventType, Item, ItemRetracted, Part, RawJson, SubagentCompleted,
     SubagentFailed, SubagentOutput, TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskId,
     TurnCancelled, TurnCompleted, TurnFailed, TurnId, Usage,
 };
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 use riverrun_fold::view::{answer, last_words};
 
 use crate::CancelMode;
@@ -184,12 +184,12 @@ impl Effects {
 }
 
 impl HostedSession {
-    fn known(&self, task: &TaskId) -> Option<&Task> {
+    fn known(&self, task: &TaskId) -> Option<&TaskState> {
         self.state.tasks.iter().find(|known| known.task_id == *task)
     }
 
     /// Takes back everything that the model said last.
-    fn retract_words(&self, task: &TaskId, scope: &Scope, reason: &str, batch: &mut EventBatch) {
+    fn retract_words(&self, task: &TaskId, scope: &EventScope, reason: &str, batch: &mut EventBatch) {
         let Some(known) = self.known(task) else { return };
         for position in last_words(known) {
             let Some(item_id) = known.output[position].id().map(|id| id.into_owned()) else { continue };
@@ -230,7 +230,7 @@ impl HostedSession {
 }
 
 /// The blocks of the message at this place.
-fn message_blocks(task: &Task, position: usize) -> Vec<Part> {
+fn message_blocks(task: &TaskState, position: usize) -> Vec<Part> {
     match &task.output[position] {
         Item::Message(message) => message.block_list.clone().unwrap_or_default(),
         Item::Reasoning(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => Vec::new(),
@@ -246,8 +246,8 @@ pub(crate) fn mode_word(mode: CancelMode) -> &'static str {
 }
 
 /// Events about a sub-agent name it; it is known by its task.
-pub(crate) fn subagent(scope: &riverrun_event::Scope, task: &TaskId) -> riverrun_event::Scope {
-    riverrun_event::Scope { subagent_id: Some(task.as_str().to_owned()), ..scope.clone() }
+pub(crate) fn subagent(scope: &riverrun_event::EventScope, task: &TaskId) -> riverrun_event::EventScope {
+    riverrun_event::EventScope { subagent_id: Some(task.as_str().to_owned()), ..scope.clone() }
 }
 
 impl Actor {

@@ -82,7 +82,7 @@ impl Actor {
         self.model.close_model(&self.session, task, ending, batch);
         self.close_calls(task, ending, batch);
         // What was said and not read yet is part of the conversation: another run or the next turn reads it.
-        if !seeded::is_on(Bug::ForgetSaid) {
+        if !seeded::is_on(Bug::ForgetSteering) {
             self.session.write_steers(task, batch);
         }
     }
@@ -96,7 +96,8 @@ impl Actor {
             let Some(call) = view.call(&id) else { continue };
             let scope = view.call_scope(call);
             if let Some(action) = call.pending() {
-                let scope = riverrun_event::Scope { action_id: Some(action.action.clone()), ..scope.clone() };
+                let scope =
+                    riverrun_event::EventScope { action_id: Some(action.action.clone()), ..scope.clone() };
                 // What ran out may be why the turn ends.
                 let is_late = action.expires_at.is_some_and(|at| at <= batch.now);
                 let resolved = if is_late { undecided() } else { ending.decision() };

@@ -1,7 +1,7 @@
 //! Turns that wait: in the log, so that they wait over restarts too.
 
 use riverrun_event::{
-    EventType, Input, QueueChanged, QueuedTurn, Scope, TaskChange, ThreadId, TurnCancelled, TurnId,
+    EventScope, EventType, Input, QueueChanged, QueuedTurn, TaskChange, ThreadId, TurnCancelled, TurnId,
 };
 
 use crate::actor::Actor;
@@ -46,7 +46,7 @@ impl HostedSession {
     pub(crate) fn enqueue(
         &self,
         batch: &mut EventBatch,
-        scope: &Scope,
+        scope: &EventScope,
         turn: &TurnId,
         input: Option<&Input>,
         is_first: bool,
@@ -59,7 +59,7 @@ impl HostedSession {
         write_queue(batch, scope, queued, "submitted");
     }
 
-    fn waiting_scope(&self, turn: &TurnId) -> Result<Scope, CommandError> {
+    fn waiting_scope(&self, turn: &TurnId) -> Result<EventScope, CommandError> {
         let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
         let known = known.ok_or_else(|| CommandError::NoTurn(turn.to_string()))?;
         let status = known.status.as_str().to_owned();
@@ -127,7 +127,12 @@ impl Actor {
 }
 
 /// Numbers the entries and says why they changed.
-pub(crate) fn write_queue(batch: &mut EventBatch, scope: &Scope, mut queued: Vec<QueuedTurn>, reason: &str) {
+pub(crate) fn write_queue(
+    batch: &mut EventBatch,
+    scope: &EventScope,
+    mut queued: Vec<QueuedTurn>,
+    reason: &str,
+) {
     for (position, entry) in (0..).zip(&mut queued) {
         entry.position = position;
     }

@@ -1,18 +1,18 @@
 //! A turn that is tried again after it left the state: what it was is told again, so that readers need nothing else.
 
 use riverrun_event::{
-    EventType, HistoryRollback, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted, MessagePatch,
-    Patch, ReasoningPatch, Scope, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
+    EventScope, EventType, HistoryRollback, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted,
+    MessagePatch, Patch, ReasoningPatch, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
 };
-use riverrun_fold::{SealedTurn, Task, Turn};
+use riverrun_fold::{SealedTurn, TaskState, TurnState};
 
 use crate::actor::turn::queue::preview;
 use crate::event_batch::EventBatch;
 
 /// A turn that has ended, and its root task.
 pub(crate) struct Ended {
-    pub turn: Turn,
-    pub root: Option<Task>,
+    pub turn: TurnState,
+    pub root: Option<TaskState>,
     pub is_sealed: bool,
 }
 
@@ -25,7 +25,7 @@ impl Ended {
 }
 
 /// What was asked, as it was asked at first.
-pub(crate) fn write_again(turn: &Turn, scope: &Scope, batch: &mut EventBatch) {
+pub(crate) fn write_again(turn: &TurnState, scope: &EventScope, batch: &mut EventBatch) {
     let submitted = TurnSubmitted {
         input: turn.input.clone(),
         agent: turn.agent.clone(),
@@ -43,7 +43,7 @@ pub(crate) fn write_again(turn: &Turn, scope: &Scope, batch: &mut EventBatch) {
 }
 
 /// What came of the earlier runs, each item in its place.
-pub(crate) fn write_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+pub(crate) fn write_output(root: &TaskState, scope: &EventScope, batch: &mut EventBatch) {
     for (position, item) in root.output.iter().enumerate() {
         let output_index = u32::try_from(position).unwrap_or(u32::MAX);
         batch.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
@@ -54,14 +54,19 @@ pub(crate) fn write_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
     }
 }
 
-pub(crate) fn write_completed(item: &Item, output_index: u32, scope: &Scope, batch: &mut EventBatch) {
+pub(crate) fn write_completed(item: &Item, output_index: u32, scope: &EventScope, batch: &mut EventBatch) {
     if let Some(item) = ended_as(item) {
         batch.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
     }
 }
 
 /// Goes back in the turn: to its input if it begins anew, else to the last result or input that it read.
-pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, batch: &mut EventBatch) {
+pub(crate) fn write_rollback(
+    root: &TaskState,
+    begins_anew: bool,
+    scope: &EventScope,
+    batch: &mut EventBatch,
+) {
     let rollback = HistoryRollback {
         target: scope.turn_id.as_ref().map(ToString::to_string),
         surviving_baseline: Some(if begins_anew { "input" } else { "last_result" }.to_owned()),
@@ -85,7 +90,7 @@ pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, batc
 }
 
 /// The calls whose results are taken back. Their effects are not.
-fn standing_calls(root: &Task) -> Vec<String> {
+fn standing_calls(root: &TaskState) -> Vec<String> {
     let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
     let calls = standing.filter_map(|(_, item)| match item {
         Item::ToolCall(call) => Some(call.call_id.clone()),
@@ -95,7 +100,7 @@ fn standing_calls(root: &Task) -> Vec<String> {
 }
 
 /// Takes back what stands: the turn begins anew. What its user said stays.
-fn retract_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+fn retract_output(root: &TaskState, scope: &EventScope, batch: &mut EventBatch) {
     let is_retractable =
         |position: &usize| !root.retracted.contains(position) && !is_input(&root.output[*position]);
     for position in (0..root.output.len()).filter(is_retractable) {
@@ -106,7 +111,7 @@ fn retract_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
 /// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
 /// go on in the middle of its own words. Calls that were made stay with their results, and so does what was said to it
 /// meanwhile and is read now.
-fn retract_cut(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+fn retract_cut(root: &TaskState, scope: &EventScope, batch: &mut EventBatch) {
     let standing = (0..root.output.len()).rev().filter(|position| !root.retracted.contains(position));
     let mut read = standing.skip_while(|position| is_input(&root.output[*position]));
     let last = read.find(|position| is_settled(&root.output[*position]));
@@ -131,7 +136,7 @@ fn is_settled(item: &Item) -> bool {
 }
 
 /// The agent that has the conversation, if it was handed over.
-pub(crate) fn handed_to(root: &Task) -> Option<&str> {
+pub(crate) fn handed_to(root: &TaskState) -> Option<&str> {
     let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
     standing.rev().find_map(|(_, item)| match item {
         Item::Handoff(handoff) => Some(handoff.to.as_str()),
@@ -150,7 +155,7 @@ fn is_model_output(item: &Item) -> bool {
     may_be && !is_input(item)
 }
 
-fn retract(root: &Task, position: usize, scope: &Scope, batch: &mut EventBatch) {
+fn retract(root: &TaskState, position: usize, scope: &EventScope, batch: &mut EventBatch) {
     let Some(item_id) = root.output.get(position).and_then(Item::id).map(|id| id.into_owned()) else {
         return;
     };

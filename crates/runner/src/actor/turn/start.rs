@@ -1,7 +1,7 @@
 //! The beginning of a turn's work.
 
 use riverrun_event::{
-    AgentChanged, EventType, RawJson, RunStatus, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted,
+    AgentChanged, EventScope, EventType, RawJson, RunStatus, TaskAttempt, TaskChange, TurnId, TurnStarted,
 };
 
 use crate::actor::model::history::SessionHistory;
@@ -16,7 +16,7 @@ impl SessionHistory {
         &self,
         session: &HostedSession,
         batch: &mut EventBatch,
-        scope: &Scope,
+        scope: &EventScope,
         agent: &str,
         attempt: u32,
     ) {
@@ -48,7 +48,7 @@ impl SessionHistory {
     }
 }
 
-pub(crate) fn write_attempt(batch: &mut EventBatch, scope: &Scope, attempt: u32) {
+pub(crate) fn write_attempt(batch: &mut EventBatch, scope: &EventScope, attempt: u32) {
     let attempt =
         TaskAttempt { attempt: Some(attempt), worker: RawJson::of(WORKER).ok(), ..TaskAttempt::default() };
     batch.push(EventType::TaskAttemptStarted, scope, &attempt);
@@ -58,7 +58,7 @@ pub(crate) fn write_attempt(batch: &mut EventBatch, scope: &Scope, attempt: u32)
 /// Says how an attempt fares: `phase` and `status` are words of the standard.
 pub(crate) fn write_run_status(
     batch: &mut EventBatch,
-    scope: &Scope,
+    scope: &EventScope,
     phase: &str,
     status: &str,
     detail: Option<String>,

@@ -155,7 +155,7 @@ impl HostedSession {
     /// A turn of the thread is running, or waits for its place.
     pub(crate) fn is_busy(&self, thread: &ThreadId) -> bool {
         let of_thread =
-            |turn: &&riverrun_fold::Turn| turn.thread_id == *thread && turn.submitted_at.is_some();
+            |turn: &&riverrun_fold::TurnState| turn.thread_id == *thread && turn.submitted_at.is_some();
         self.state.turns.iter().filter(of_thread).any(|turn| !turn.status.is_terminal())
     }
 

@@ -179,7 +179,7 @@ async fn a_ticket_gives_no_more_than_its_key_has() {
 
 #[tokio::test]
 async fn the_first_start_writes_one_admin_key() {
-    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1)));
+    let clock = Arc::new(ManualClock::at(UnixMillis::from_millis(1)));
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(clock.clone()));
     let keys = Keys::load(log.clone(), clock.clone()).await.expect("an empty log opens");
     let directory = tempfile::tempdir().expect("a directory");

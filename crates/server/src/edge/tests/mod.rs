@@ -21,7 +21,7 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use riverrun_event::{SessionId, TenantId};
 use riverrun_log::memory::MemoryLog;
-use riverrun_log::{Clock, Log, ManualClock, Timestamp};
+use riverrun_log::{Clock, Log, ManualClock, UnixMillis};
 use serde::Deserialize;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -123,7 +123,7 @@ fn routes_under_test() -> Router<Edge> {
 }
 
 async fn fixture_with(limits: Limits) -> Fixture {
-    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_000_000)));
+    let clock = Arc::new(ManualClock::at(UnixMillis::from_millis(1_000_000)));
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(clock.clone()));
     let keys = Keys::load(log.clone(), clock.clone()).await.expect("an empty log opens");
     let tenant = TenantId::new(DEFAULT_TENANT).expect("a well formed id");

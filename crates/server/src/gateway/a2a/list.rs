@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_dialect::a2a::{asked, final_status};
 use riverrun_event::{Sequence, Timestamp, TurnId};
-use riverrun_fold::{ActionStatus, State, Turn};
+use riverrun_fold::{ActionStatus, State, TurnState};
 use riverrun_log::TurnRecord;
 use serde_json::{Map, Value, json as object};
 
@@ -141,6 +141,6 @@ fn state_of(record: &TurnRecord, now: &State) -> &'static str {
     }
 }
 
-fn changed_at(turn: &Turn) -> Option<Timestamp> {
+fn changed_at(turn: &TurnState) -> Option<Timestamp> {
     turn.ended_at.or(turn.started_at).or(turn.submitted_at)
 }

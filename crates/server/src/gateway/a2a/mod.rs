@@ -13,7 +13,7 @@ use futures_util::TryStreamExt;
 use riverrun_dialect::a2a::{envelope, error_envelope};
 use riverrun_dialect::{ControlKind, Dialect, Framing, MessageKind};
 use riverrun_event::{ErrorCode, TurnId};
-use riverrun_log::Progress;
+use riverrun_log::WorkProgress;
 use riverrun_runner::CancelMode;
 use riverrun_session::FrameBatch;
 use serde_json::{Map, Value, json as object};
@@ -40,7 +40,7 @@ pub async fn call(State(app): State<App>, request: Request) -> Response {
 
 /// Whatever is wrong behind the key is an error of JSON-RPC.
 async fn answer(app: &App, asking: &Asking) -> Response {
-    let limits = riverrun_event::json::Limits::default();
+    let limits = riverrun_event::json::JsonLimits::default();
     let body = riverrun_event::json::compact(&asking.body, &limits).ok();
     let Some(body) = body.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else {
         return json(error_envelope("null", -32700, "the body is not JSON"));
@@ -108,7 +108,7 @@ async fn serve(
             let started = named(app, caller, params).await?;
             let key = &started.hub.key;
             let record = app.log().turn(key, &started.turn).await?.ok_or_else(not_found)?;
-            if record.fact.progress == Progress::Terminal {
+            if record.fact.progress == WorkProgress::Terminal {
                 let detail = format!("the task `{}` has ended ({})", started.turn, record.fact.status);
                 return Err(Problem::new(ErrorCode::TurnEnded, detail).into());
             }

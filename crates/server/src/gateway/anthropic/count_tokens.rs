@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_dialect::{Dialect, anthropic, responses};
 
 use crate::app::App;
@@ -35,5 +35,5 @@ fn not_countable(name: &str) -> Refusal {
         "the tokens for `{shown}` cannot be counted: only a model of a service that speaks Anthropic's Messages can \
          be asked (`PROVIDER/MODEL`); the usage of an answer has its tokens"
     );
-    Failure::new(400, "unsupported_value", message).param("model").into()
+    RequestFailure::new(400, "unsupported_value", message).param("model").into()
 }

@@ -14,7 +14,7 @@ use riverrun_dialect::Dialect;
 use riverrun_dialect::anthropic::{thread, turn_of};
 use riverrun_dialect::request::{MessageThread, ModelCall};
 use riverrun_event::{Item, Payload, SessionId, TurnId};
-use riverrun_fold::{State, Status, Turn};
+use riverrun_fold::{State, Status, TurnState};
 use riverrun_runner::Submit;
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ async fn is_retry(app: &App, before: &Started, named: Option<&(SessionId, TurnId
 }
 
 /// A message is continued once. A continuation that failed was none.
-fn check_next(now: &State, turn: &Turn) -> Result<(), Refusal> {
+fn check_next(now: &State, turn: &TurnState) -> Result<(), Refusal> {
     if !turn.status.is_terminal() {
         return Err(thread::in_flight().into());
     }
@@ -121,8 +121,8 @@ fn check_next(now: &State, turn: &Turn) -> Result<(), Refusal> {
 }
 
 /// Results at the beginning of a continuation answer calls of the message before it.
-fn check_results(now: &State, turn: &Turn, call: &ModelCall) -> Result<(), Refusal> {
-    let is_of = |task: &&riverrun_fold::Task| task.turn_id.as_ref() == Some(&turn.turn_id);
+fn check_results(now: &State, turn: &TurnState, call: &ModelCall) -> Result<(), Refusal> {
+    let is_of = |task: &&riverrun_fold::TaskState| task.turn_id.as_ref() == Some(&turn.turn_id);
     let calls = |id: &str| {
         let mut items = now.tasks.iter().filter(is_of).flat_map(|task| &task.output);
         items.any(|item| matches!(item, Item::ToolCall(call) if call.call_id == id))

@@ -1,10 +1,10 @@
 //! Decisions about the actions of one request.
 
 use riverrun_dialect::blocks::ApprovalGroup;
-use riverrun_dialect::blocks::client::{Decision, DecisionKind};
+use riverrun_dialect::blocks::client::{ClientDecision, ClientDecisionKind};
 use riverrun_dialect::blocks::server::APPROVAL_ALREADY_RESOLVED;
 use riverrun_event::RawJson;
-use riverrun_fold::{Action, ActionStatus};
+use riverrun_fold::{ActionState, ActionStatus};
 use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
@@ -19,7 +19,7 @@ impl Desk {
         caller: &Caller,
         session: &str,
         approval_key: &str,
-        decisions: &[Decision],
+        decisions: &[ClientDecision],
     ) -> Result<(), Fault> {
         caller.require(Scope::Approve)?;
         let hub = self.app.hub(caller, session).await?;
@@ -59,9 +59,9 @@ impl Desk {
 /// Each action with its decision: by the call that it names, else by position. There must be one for each; those that
 /// name their calls may leave out actions that somebody decided already.
 fn matched<'a>(
-    actions: &[&'a Action],
-    decisions: &'a [Decision],
-) -> Result<Vec<(&'a Action, &'a Decision)>, Fault> {
+    actions: &[&'a ActionState],
+    decisions: &'a [ClientDecision],
+) -> Result<Vec<(&'a ActionState, &'a ClientDecision)>, Fault> {
     let named = decisions.iter().filter(|decision| decision.tool_use_id.is_some()).count();
     if named == 0 && decisions.len() == actions.len() {
         return Ok(actions.iter().copied().zip(decisions).collect());
@@ -69,7 +69,7 @@ fn matched<'a>(
     if named == 0 || named != decisions.len() {
         return Err(mismatch(actions.len(), decisions.len()));
     }
-    let call = |action: &Action| action.tool_call_id.as_ref().map(|id| id.as_str().to_owned());
+    let call = |action: &ActionState| action.tool_call_id.as_ref().map(|id| id.as_str().to_owned());
     let mut found = Vec::with_capacity(actions.len());
     for action in actions {
         let mut its = decisions.iter().filter(|decision| decision.tool_use_id == call(action));
@@ -90,7 +90,7 @@ fn mismatch(actions: usize, decisions: usize) -> Fault {
     Fault::new("INVALID_DECISIONS", message)
 }
 
-fn decide(caller: &Caller, action: &Action, decision: &Decision) -> Result<Decide, Fault> {
+fn decide(caller: &Caller, action: &ActionState, decision: &ClientDecision) -> Result<Decide, Fault> {
     let request: serde_json::Value = action.request.to().unwrap_or_default();
     let message = decision.message.clone();
     let tool = request["toolName"].as_str();
@@ -106,12 +106,12 @@ fn decide(caller: &Caller, action: &Action, decision: &Decision) -> Result<Decid
     Ok(Decide {
         action: action.action_id.clone(),
         decision: match decision.kind {
-            DecisionKind::Approve => riverrun_runner::Decision::Approve,
-            DecisionKind::Reject => riverrun_runner::Decision::Reject,
-            DecisionKind::Edit => {
+            ClientDecisionKind::Approve => riverrun_runner::Decision::Approve,
+            ClientDecisionKind::Reject => riverrun_runner::Decision::Reject,
+            ClientDecisionKind::Edit => {
                 riverrun_runner::Decision::Edit(decision.arguments.clone().unwrap_or_default())
             }
-            DecisionKind::Respond => {
+            ClientDecisionKind::Respond => {
                 let answer = RawJson::of(&message.clone().unwrap_or_default()).unwrap_or_default();
                 riverrun_runner::Decision::Respond(answer)
             }

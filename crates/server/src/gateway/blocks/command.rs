@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::blocks::client::{Chat, StopMode};
+use riverrun_dialect::blocks::client::{ChatInput, StopMode};
 use riverrun_dialect::blocks::{self, Display, DisplayMode, EventId, TurnRequest, server, status};
 use riverrun_dialect::{Dialect, Framing, Languages};
 use riverrun_event::{Cursor, FileBlock, Input, Item, MessageItem, Part, Sequence, TurnId};
@@ -23,7 +23,12 @@ use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request};
 
 impl Desk {
-    pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
+    pub(super) async fn chat(
+        &mut self,
+        caller: &Caller,
+        chat: ChatInput,
+        said: &mut Said,
+    ) -> Result<(), Fault> {
         caller.require(Scope::Write)?;
         caller.require_agent(chat.agent.as_deref())?;
         let shared = match &chat.share_id {
@@ -75,7 +80,7 @@ impl Desk {
     }
 
     /// What a share lets its readers see, for a session that goes on from there.
-    async fn shared(&self, chat: &Chat, id: &str) -> Result<Shared, Fault> {
+    async fn shared(&self, chat: &ChatInput, id: &str) -> Result<Shared, Fault> {
         if chat.session_id.is_some() {
             let message = "`share_id` begins a new session: send it without `session_id`";
             return Err(Fault::new("INVALID_VALUE", message));
@@ -183,7 +188,7 @@ fn said(message: &Value) -> Option<Item> {
     item.content.as_ref().is_some_and(|content| !content.is_empty()).then_some(Item::Message(item))
 }
 
-fn input(chat: &Chat) -> Input {
+fn input(chat: &ChatInput) -> Input {
     if chat.content_urls.is_empty() {
         return Input::Text(chat.message.clone());
     }

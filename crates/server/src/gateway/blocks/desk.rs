@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use riverrun_dialect::blocks::client::{Message, decode, request_id};
+use riverrun_dialect::blocks::client::{ClientMessage, decode, request_id};
 use riverrun_dialect::blocks::{Display, close, server};
-use riverrun_dialect::{Approvals, Languages, Options};
+use riverrun_dialect::{Approvals, Languages, ReaderOptions};
 use riverrun_event::SessionId;
 
 use super::fault::Fault;
@@ -51,12 +51,12 @@ impl Desk {
     }
 
     /// What the reader of this connection chose. Each session's `Display` picks the view.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> ReaderOptions {
+        ReaderOptions {
             languages: self.languages,
             approvals: self.approvals,
             all_views: true,
-            ..Options::default()
+            ..ReaderOptions::default()
         }
     }
 
@@ -100,7 +100,7 @@ impl Desk {
         }
     }
 
-    async fn carry_out(&mut self, message: Message, said: &mut Said) -> Result<(), Fault> {
+    async fn carry_out(&mut self, message: ClientMessage, said: &mut Said) -> Result<(), Fault> {
         let Some(caller) = self.caller.clone() else {
             said.close = Some(Self::UNAUTHENTICATED);
             let message = "the first message must be `auth` with a valid key in `token`";
@@ -108,12 +108,12 @@ impl Desk {
             return Ok(());
         };
         match message {
-            Message::Auth { .. } | Message::Ping { .. } => Ok(()),
-            Message::Chat(chat) => self.chat(&caller, *chat, said).await,
-            Message::Subscribe { session_id, after, display_mode } => {
+            ClientMessage::Auth { .. } | ClientMessage::Ping { .. } => Ok(()),
+            ClientMessage::Chat(chat) => self.chat(&caller, *chat, said).await,
+            ClientMessage::Subscribe { session_id, after, display_mode } => {
                 self.subscribe(&caller, &session_id, after, display_mode, said).await
             }
-            Message::Unsubscribe { session_id } => {
+            ClientMessage::Unsubscribe { session_id } => {
                 if self.followed.remove(&session_id).is_none() {
                     let message = "this connection does not follow that session";
                     return Err(Fault::new("NOT_SUBSCRIBED", message));
@@ -122,10 +122,10 @@ impl Desk {
                 said.left.push(session_id);
                 Ok(())
             }
-            Message::Stop { session_id, message_id, mode } => {
+            ClientMessage::Stop { session_id, message_id, mode } => {
                 self.stop(&caller, &session_id, message_id, mode, said).await
             }
-            Message::Approval { session_id, approval_key, decisions } => {
+            ClientMessage::Approval { session_id, approval_key, decisions } => {
                 self.approve(&caller, &session_id, &approval_key, &decisions).await
             }
         }
@@ -154,12 +154,12 @@ impl Protocol for Desk {
 
     async fn hear(&mut self, text: &str, said: &mut Said) {
         match decode(text.as_bytes()) {
-            Ok(Message::Auth { token, language, approvals }) => {
+            Ok(ClientMessage::Auth { token, language, approvals }) => {
                 self.languages = language.map_or(self.languages, Languages::one);
                 self.approvals = approvals.unwrap_or(self.approvals);
                 self.authenticate(&token.0, said);
             }
-            Ok(Message::Ping { ts }) => said.texts.push(server::pong(ts.get())),
+            Ok(ClientMessage::Ping { ts }) => said.texts.push(server::pong(ts.get())),
             Ok(message) => {
                 self.bad = 0;
                 if let Err(fault) = Box::pin(self.carry_out(message, said)).await {

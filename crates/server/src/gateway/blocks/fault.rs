@@ -2,7 +2,7 @@
 
 use riverrun_api::ApiError;
 use riverrun_dialect::blocks::server;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::ErrorCode;
 use riverrun_runner::CommandError;
 
@@ -39,8 +39,8 @@ impl From<Problem> for Fault {
     }
 }
 
-impl From<Failure> for Fault {
-    fn from(failure: Failure) -> Self {
+impl From<RequestFailure> for Fault {
+    fn from(failure: RequestFailure) -> Self {
         Self { code: failure.code.to_uppercase(), message: failure.message, can_retry: false }
     }
 }
@@ -51,8 +51,8 @@ impl From<ApiError> for Fault {
     }
 }
 
-impl From<riverrun_log::Error> for Fault {
-    fn from(error: riverrun_log::Error) -> Self {
+impl From<riverrun_log::LogError> for Fault {
+    fn from(error: riverrun_log::LogError) -> Self {
         Problem::from(error).into()
     }
 }

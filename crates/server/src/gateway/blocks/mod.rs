@@ -8,7 +8,7 @@ mod result;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::{Dialect, Options, blocks};
+use riverrun_dialect::{Dialect, ReaderOptions, blocks};
 
 use super::{enter, json, upgrade};
 use crate::app::App;
@@ -35,7 +35,7 @@ pub async fn history(State(app): State<App>, Path(session): Path<String>, reques
         let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
         let params = Params::parse(asking.query.as_deref(), &["language", "approvals", "deltas"])?;
         let languages = languages(&params, &asking.headers)?;
-        let options = Options { languages, approvals: approvals(&params)?, ..Options::default() };
+        let options = ReaderOptions { languages, approvals: approvals(&params)?, ..ReaderOptions::default() };
         Ok(json(blocks::history(&state, options)))
     })
     .await

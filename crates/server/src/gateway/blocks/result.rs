@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use riverrun_dialect::{Dialect, blocks};
 use riverrun_event::{Item, cut_size, cut_text, preview};
-use riverrun_log::BlobRef;
+use riverrun_log::BlobId;
 
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, not_found};
@@ -43,7 +43,7 @@ async fn whole(app: &App, caller: &Caller, texts: &[&str]) -> Result<String, Pro
         if at > 0 {
             out.push('\n');
         }
-        let cut = cut_text(text).and_then(|(start, reference)| Some((start, BlobRef::parse(reference)?)));
+        let cut = cut_text(text).and_then(|(start, reference)| Some((start, BlobId::parse(reference)?)));
         let blob = match &cut {
             Some((_, reference)) => app.log().blob(caller.tenant(), reference).await?,
             None => None,

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 
 use super::DIALECT;
 use crate::app::App;
@@ -27,5 +27,5 @@ pub fn absent(instead: &'static str) -> impl Fn(State<App>, Request) -> Answer +
 pub fn not_provided(what: &str, instead: &str) -> Refusal {
     let shown: String = what.chars().take(120).filter(|c| !c.is_control()).collect();
     let message = format!("`{shown}` is not provided by this server; {instead}");
-    Failure::new(501, "not_provided", message).into()
+    RequestFailure::new(501, "not_provided", message).into()
 }

@@ -1,6 +1,6 @@
 //! What is read of a request; other members choose what this server does not do.
 
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::{Input, SessionId};
 use riverrun_runner::Busy;
 use serde::Deserialize;
@@ -110,42 +110,44 @@ impl RunBody {
         }
     }
 
-    pub fn input(&self) -> Result<Input, Failure> {
+    pub fn input(&self) -> Result<Input, RequestFailure> {
         self.input.as_ref().and_then(said).ok_or_else(|| {
             let message = "`input.messages` must be messages with a `role` each and end with one of the user";
-            Failure::new(422, "invalid_input", message).param("input")
+            RequestFailure::new(422, "invalid_input", message).param("input")
         })
     }
 
-    pub fn busy(&self) -> Result<Busy, Failure> {
+    pub fn busy(&self) -> Result<Busy, RequestFailure> {
         match self.multitask_strategy.as_deref() {
             None | Some("enqueue") => Ok(Busy::Queue),
             Some("reject") => Ok(Busy::Reject),
             Some("interrupt" | "rollback") => Ok(Busy::Interrupt),
             Some(_) => {
                 let message = "`multitask_strategy` may be enqueue, reject, interrupt or rollback";
-                Err(Failure::new(422, "invalid_value", message).param("multitask_strategy"))
+                Err(RequestFailure::new(422, "invalid_value", message).param("multitask_strategy"))
             }
         }
     }
 }
 
-pub fn read<'a, T: Deserialize<'a> + Default>(asking: &'a Asking) -> Result<T, Failure> {
+pub fn read<'a, T: Deserialize<'a> + Default>(asking: &'a Asking) -> Result<T, RequestFailure> {
     if asking.body.is_empty() {
         return Ok(T::default());
     }
-    riverrun_event::json::compact(&asking.body, &riverrun_event::json::Limits::default())
-        .map_err(|error| Failure::new(422, "invalid_json", format!("the body is not JSON: {error}")))?;
+    riverrun_event::json::compact(&asking.body, &riverrun_event::json::JsonLimits::default()).map_err(
+        |error| RequestFailure::new(422, "invalid_json", format!("the body is not JSON: {error}")),
+    )?;
     // An array would be read as the members in their order.
     if !asking.body.trim_ascii_start().starts_with(b"{") {
-        return Err(Failure::new(422, "invalid_value", "the body must be a JSON object"));
+        return Err(RequestFailure::new(422, "invalid_value", "the body must be a JSON object"));
     }
     serde_json::from_slice(&asking.body)
-        .map_err(|error| Failure::new(422, "invalid_value", format!("the body does not fit: {error}")))
+        .map_err(|error| RequestFailure::new(422, "invalid_value", format!("the body does not fit: {error}")))
 }
 
-pub fn session(id: &str) -> Result<SessionId, Failure> {
-    SessionId::new(id).map_err(|error| Failure::new(422, "invalid_id", error.to_string()).param("thread_id"))
+pub fn session(id: &str) -> Result<SessionId, RequestFailure> {
+    SessionId::new(id)
+        .map_err(|error| RequestFailure::new(422, "invalid_id", error.to_string()).param("thread_id"))
 }
 
 /// What the user said: a text, or the last message of the graph's state.

@@ -4,7 +4,7 @@
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use riverrun_dialect::langgraph::interrupts;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::Sequence;
 use riverrun_fold::State as Folded;
 use serde_json::{Value, json};
@@ -121,11 +121,11 @@ fn id(checkpoint: &Value) -> Option<&str> {
     checkpoint.as_str().or_else(|| checkpoint["checkpoint_id"].as_str()).filter(|id| !id.is_empty())
 }
 
-fn place(hub: &Hub, id: &str) -> Result<Sequence, Failure> {
+fn place(hub: &Hub, id: &str) -> Result<Sequence, RequestFailure> {
     let place = id.parse::<u64>().ok().and_then(Sequence::new).filter(|at| *at <= hub.head());
     place.ok_or_else(|| {
         let shown: String = id.chars().take(40).filter(|c| !c.is_control()).collect();
         let message = format!("this thread has no checkpoint `{shown}`; a state's is in its `checkpoint`");
-        Failure::new(404, "not_found", message).param("checkpoint_id")
+        RequestFailure::new(404, "not_found", message).param("checkpoint_id")
     })
 }

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body::Frame;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use serde_json::Value;
 
 /// The events that pass. `metadata`, `error` and `end` always do.
@@ -21,7 +21,7 @@ impl Modes {
     pub const ALL: Self = Self { messages: true, values: true };
 
     /// Reads `stream_mode` of a body.
-    pub fn read(asked: Option<&Value>) -> Result<Self, Failure> {
+    pub fn read(asked: Option<&Value>) -> Result<Self, RequestFailure> {
         match asked {
             None | Some(Value::Null) => Ok(Self::ALL),
             Some(Value::String(word)) => Self::of([word.as_str()]),
@@ -31,13 +31,13 @@ impl Modes {
     }
 
     /// Reads `stream_mode` of a query.
-    pub fn of_query(query: Option<&str>) -> Result<Self, Failure> {
+    pub fn of_query(query: Option<&str>) -> Result<Self, RequestFailure> {
         let pairs = query.unwrap_or_default().split('&');
         // The official client says nothing by an empty word.
         Self::of(pairs.filter_map(|pair| pair.strip_prefix("stream_mode=")).filter(|word| !word.is_empty()))
     }
 
-    fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Failure> {
+    fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, RequestFailure> {
         let none = Self { messages: false, values: false };
         let mut modes = none;
         for word in words {
@@ -80,9 +80,9 @@ impl Modes {
     }
 }
 
-fn refused(why: &str) -> Failure {
+fn refused(why: &str) -> RequestFailure {
     let message = format!("`stream_mode` may be `values`, `messages-tuple` or a list of them: {why}");
-    Failure::new(422, "invalid_value", message).param("stream_mode")
+    RequestFailure::new(422, "invalid_value", message).param("stream_mode")
 }
 
 struct Filtered {

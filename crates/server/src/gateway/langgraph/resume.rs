@@ -1,6 +1,6 @@
 //! `command.resume`: the answers to what a thread waits for.
 
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::RawJson;
 use riverrun_runner::Decision;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::gateway::decisions::Answer;
 
 /// The value of a resume, for each question in order: values by the id of the interrupt, decisions by place, one word
 /// for all, or an answer.
-pub fn answers(pending: &[String], resume: &Value) -> Result<Vec<Answer>, Failure> {
+pub fn answers(pending: &[String], resume: &Value) -> Result<Vec<Answer>, RequestFailure> {
     let named = resume.as_object().filter(|map| !map.is_empty() && map.keys().all(|id| pending.contains(id)));
     if let Some(named) = named {
         let one = |(id, value): (&String, &Value)| answers_of(std::slice::from_ref(id), value);
@@ -18,11 +18,11 @@ pub fn answers(pending: &[String], resume: &Value) -> Result<Vec<Answer>, Failur
     answers_of(pending, resume)
 }
 
-fn answers_of(pending: &[String], resume: &Value) -> Result<Vec<Answer>, Failure> {
+fn answers_of(pending: &[String], resume: &Value) -> Result<Vec<Answer>, RequestFailure> {
     let listed = resume["decisions"].as_array();
     if listed.is_some_and(|list| list.len() != pending.len()) {
         let message = format!("`command.resume.decisions` must have {} entries", pending.len());
-        return Err(Failure::new(422, "invalid_value", message).param("command.resume"));
+        return Err(RequestFailure::new(422, "invalid_value", message).param("command.resume"));
     }
     let answer = |(at, action): (usize, &String)| {
         let value = listed.map_or(resume, |list| &list[at]);

@@ -3,9 +3,9 @@
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_event::TurnId;
-use riverrun_fold::{Action, ActionStatus, State as Folded, Status, Turn};
+use riverrun_fold::{ActionState, ActionStatus, State as Folded, Status, TurnState};
 use riverrun_log::SessionKey;
 use riverrun_runner::{CancelMode, CommandError};
 use serde_json::{Value, json as object};
@@ -50,7 +50,7 @@ pub async fn join_stream(State(app): State<App>, Path(run): Run, request: Reques
             Some(Ok(text)) => Place::Behind(read_cursor(text, "Last-Event-ID")?),
             Some(Err(_)) => {
                 let message = "`Last-Event-ID` is not one of this server's";
-                return Err(Failure::new(422, "bad_cursor", message).into());
+                return Err(RequestFailure::new(422, "bad_cursor", message).into());
             }
         };
         streamed(&app, &asking, &started, place, Modes::of_query(asking.query.as_deref())?).await
@@ -62,7 +62,7 @@ pub async fn join_stream(State(app): State<App>, Path(run): Run, request: Reques
 /// there is.
 async fn beginning(app: &App, started: &Started) -> Result<Place, Problem> {
     let now = state(app, started).await?;
-    let is_decided = |action: &Action| {
+    let is_decided = |action: &ActionState| {
         action.status != ActionStatus::Pending && action.turn_id.as_ref() == Some(&started.turn)
     };
     Ok(if now.actions.iter().any(is_decided) { Place::Now } else { Place::Start })
@@ -89,7 +89,7 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
         let wanted = params.get("status").filter(|status| !status.is_empty());
         if wanted.is_some_and(|status| !STATUSES.contains(&status)) {
             let message = format!("`status` may be one of {}", STATUSES.join(", "));
-            return Err(Failure::new(422, "invalid_value", message).param("status").into());
+            return Err(RequestFailure::new(422, "invalid_value", message).param("status").into());
         }
         let now = app.sessions().state_at(&hub.key, hub.head()).await?;
         let (mut found, mut before) = (Vec::new(), None);
@@ -132,7 +132,7 @@ pub async fn cancel_many(State(app): State<App>, request: Request) -> Response {
             (Some("running"), _) => &["running", "paused"],
             (Some(_) | None, _) => {
                 let message = "give `run_ids`, or a `status`, which may be pending, running or all";
-                return Err(Failure::new(422, "invalid_value", message).param("status").into());
+                return Err(RequestFailure::new(422, "invalid_value", message).param("status").into());
             }
         };
         for record in app.sessions().open_turns().await? {
@@ -189,7 +189,7 @@ pub(super) async fn described(app: &App, started: &Started) -> Result<Response, 
     Ok(placed(json(run.to_string()), started, "stream"))
 }
 
-fn run_object(key: &SessionKey, state: &Folded, turn: &Turn) -> Value {
+fn run_object(key: &SessionKey, state: &Folded, turn: &TurnState) -> Value {
     let waits = state.actions.iter().any(|action| {
         action.status == ActionStatus::Pending && action.turn_id.as_ref() == Some(&turn.turn_id)
     });
@@ -200,7 +200,7 @@ fn run_object(key: &SessionKey, state: &Folded, turn: &Turn) -> Value {
     })
 }
 
-fn status(turn: &Turn, waits: bool) -> &'static str {
+fn status(turn: &TurnState, waits: bool) -> &'static str {
     match turn.status {
         _ if waits => "interrupted",
         Status::Completed | Status::Archived => "success",

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_log::{PageRequest, SessionQuery, SessionRecord};
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ async fn fitting(app: &App, caller: &Caller, body: &SearchBody) -> Result<Vec<Se
         && !["idle", "busy", "interrupted", "error"].contains(&status)
     {
         let message = "`status` may be idle, busy, interrupted or error";
-        return Err(Failure::new(422, "invalid_value", message).param("status").into());
+        return Err(RequestFailure::new(422, "invalid_value", message).param("status").into());
     }
     let mut query = SessionQuery::all(caller.tenant().clone());
     query.page = PageRequest { cursor: None, limit: PAGE };
@@ -97,7 +97,7 @@ fn fits(record: &SessionRecord, body: &SearchBody) -> bool {
 type Order = fn(&SessionRecord, &SessionRecord) -> Ordering;
 
 /// Newest first unless the caller asks otherwise.
-fn order(body: &SearchBody) -> Result<impl Fn(&SessionRecord, &SessionRecord) -> Ordering, Failure> {
+fn order(body: &SearchBody) -> Result<impl Fn(&SessionRecord, &SessionRecord) -> Ordering, RequestFailure> {
     let rising: Order = match body.sort_by.as_deref() {
         None | Some("created_at") => |a, b| a.created_at.cmp(&b.created_at),
         Some("updated_at" | "state_updated_at") => |a, b| a.updated_at.cmp(&b.updated_at),
@@ -105,7 +105,7 @@ fn order(body: &SearchBody) -> Result<impl Fn(&SessionRecord, &SessionRecord) ->
         Some("status") => |a, b| word(&a.status).cmp(word(&b.status)),
         Some(_) => {
             let message = "`sort_by` may be thread_id, status, created_at or updated_at";
-            return Err(Failure::new(422, "invalid_value", message).param("sort_by"));
+            return Err(RequestFailure::new(422, "invalid_value", message).param("sort_by"));
         }
     };
     let is_rising = match body.sort_order.as_deref() {
@@ -113,7 +113,7 @@ fn order(body: &SearchBody) -> Result<impl Fn(&SessionRecord, &SessionRecord) ->
         Some("asc") => true,
         Some(_) => {
             let message = "`sort_order` may be asc or desc";
-            return Err(Failure::new(422, "invalid_value", message).param("sort_order"));
+            return Err(RequestFailure::new(422, "invalid_value", message).param("sort_order"));
         }
     };
     Ok(move |a: &SessionRecord, b: &SessionRecord| if is_rising { rising(a, b) } else { rising(b, a) })

@@ -4,7 +4,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use riverrun_dialect::langgraph::{interrupts, values};
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::RequestFailure;
 use riverrun_fold::{State as Folded, Status};
 use riverrun_log::{SessionKey, SessionRecord};
 use serde_json::{Value, json as object};
@@ -28,7 +28,7 @@ pub async fn create_thread(State(app): State<App>, request: Request) -> Response
             if app.log().session(&key).await?.is_some() {
                 if body.if_exists.as_deref() != Some("do_nothing") {
                     let message = "this thread exists; send `if_exists: \"do_nothing\"` to go on with it";
-                    return Err(Failure::new(409, "conflict", message).param("thread_id").into());
+                    return Err(RequestFailure::new(409, "conflict", message).param("thread_id").into());
                 }
                 return told(&app, &*app.hub(&asking.caller, id.as_str()).await?).await;
             }
@@ -90,7 +90,7 @@ pub async fn copy(State(app): State<App>, Path(thread): Path<String>, request: R
         let state = app.sessions().state_at(&hub.key, at).await?;
         if state.turns.iter().any(|turn| !turn.status.is_terminal()) {
             let message = "this thread has a run that has not ended; wait for it or cancel it, then copy";
-            return Err(Failure::new(409, "conflict", message).into());
+            return Err(RequestFailure::new(409, "conflict", message).into());
         }
         let copy = forked(&app, &asking.caller, &hub, at, None, |_, _| true).await?;
         told(&app, &copy).await

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::{Failure, InputItem};
+use riverrun_dialect::request::{InputItem, RequestFailure};
 use riverrun_dialect::responses::conversation::{self, conversation_id, session_of};
-use riverrun_dialect::responses::request::{Given, decode_given};
-use riverrun_dialect::responses::{Listed, Order, list};
-use riverrun_dialect::{Answer, Dialect, Options};
-use riverrun_event::{EventType, Scope, ThreadId, TurnCompleted, TurnId, TurnStarted, TurnSubmitted};
-use riverrun_fold::Turn;
+use riverrun_dialect::responses::request::{ConversationInput, decode_given};
+use riverrun_dialect::responses::{ListedItem, Order, list};
+use riverrun_dialect::{Dialect, ReaderOptions, WholeAnswer};
+use riverrun_event::{EventScope, EventType, ThreadId, TurnCompleted, TurnId, TurnStarted, TurnSubmitted};
+use riverrun_fold::TurnState;
 use riverrun_log::SessionRecord;
 use serde_json::{Map, Value};
 
@@ -95,7 +95,7 @@ pub async fn items(State(app): State<App>, Path(id): Path<String>, request: Requ
         .await?;
         if !behind {
             let message = "`after` names no item of this conversation";
-            return Err(Failure::new(400, "invalid_value", message).param("after").into());
+            return Err(RequestFailure::new(400, "invalid_value", message).param("after").into());
         }
         let has_more = shown.len() > page.limit;
         shown.truncate(page.limit);
@@ -108,7 +108,7 @@ pub async fn add_items(State(app): State<App>, Path(id): Path<String>, request: 
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let given = decode_given(&asking.body)?;
         if given.items.is_empty() {
-            return Err(Failure::new(400, "empty_array", "`items` must have at least one")
+            return Err(RequestFailure::new(400, "empty_array", "`items` must have at least one")
                 .param("items")
                 .into());
         }
@@ -137,7 +137,7 @@ pub async fn item(
         .await?;
         found.map(json).ok_or_else(|| {
             let shown: String = wanted.chars().take(80).filter(|c| !c.is_control()).collect();
-            Failure::new(404, "not_found", format!("Item with id '{shown}' not found."))
+            RequestFailure::new(404, "not_found", format!("Item with id '{shown}' not found."))
                 .param("item_id")
                 .into()
         })
@@ -150,7 +150,7 @@ pub async fn delete_item(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Right::Write, request, async |_: Asking| {
         let message = "items cannot be deleted: they stay in the log of the conversation; delete all of it with \
                        `DELETE /v1/conversations/{id}`";
-        Err(Failure::new(501, "not_provided", message).into())
+        Err(RequestFailure::new(501, "not_provided", message).into())
     })
     .await
 }
@@ -160,7 +160,7 @@ pub(super) async fn conversation(app: &App, caller: &Caller, id: &str) -> Result
     let absent = || -> Refusal {
         let shown: String = id.chars().take(80).filter(|c| !c.is_control()).collect();
         let message = format!("Conversation with id '{shown}' not found.");
-        Failure::new(404, "not_found", message).param("conversation").into()
+        RequestFailure::new(404, "not_found", message).param("conversation").into()
     };
     let session = session_of(id).ok_or_else(absent)?;
     match app.hub(caller, session.as_str()).await {
@@ -170,7 +170,7 @@ pub(super) async fn conversation(app: &App, caller: &Caller, id: &str) -> Result
     }
 }
 
-fn members(given: &Given) -> Option<Map<String, Value>> {
+fn members(given: &ConversationInput) -> Option<Map<String, Value>> {
     given.metadata.as_ref().and_then(|raw| raw.to().ok())
 }
 
@@ -186,10 +186,10 @@ async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Probl
     let history = riverrun_dialect::request::items(items);
     check_addresses(app.services(), None, &history)?;
     let turn = TurnId::from_bytes(random_id(app)?);
-    let scope = Scope {
+    let scope = EventScope {
         turn_id: Some(turn.clone()),
         thread_id: Some(ThreadId::new("main").expect("a short word is an id")),
-        ..Scope::default()
+        ..EventScope::default()
     };
     let submitted = TurnSubmitted {
         history: Some(history),
@@ -211,7 +211,7 @@ async fn walk(
     app: &App,
     hub: &Hub,
     order: Order,
-    mut take: impl FnMut(Listed) -> bool + Send,
+    mut take: impl FnMut(ListedItem) -> bool + Send,
 ) -> Result<(), Problem> {
     let mut records = app.log().turns(&hub.key, None, usize::MAX).await?;
     if order == Order::OldestFirst {
@@ -232,7 +232,7 @@ async fn walk(
 }
 
 /// The items of these turns, oldest first.
-async fn told(app: &App, hub: &Hub, mut turns: Vec<Turn>) -> Result<Vec<Listed>, Problem> {
+async fn told(app: &App, hub: &Hub, mut turns: Vec<TurnState>) -> Result<Vec<ListedItem>, Problem> {
     turns.retain(|turn| turn.status.is_terminal());
     turns.sort_by_key(|turn| turn.last_sequence);
     let places: Vec<_> = turns.iter().map(|turn| turn.last_sequence).collect();
@@ -242,8 +242,9 @@ async fn told(app: &App, hub: &Hub, mut turns: Vec<Turn>) -> Result<Vec<Listed>,
     app.sessions()
         .long_states_at(&hub.key, &places, |state| {
             let Some(turn) = ended.next() else { return };
-            let options = Options { turn: Some(turn.first_sequence), ..Options::default() };
-            if let Answer::Whole(response) = DIALECT.projector(&session, state.clone(), options).answer() {
+            let options = ReaderOptions { turn: Some(turn.first_sequence), ..ReaderOptions::default() };
+            if let WholeAnswer::Whole(response) = DIALECT.projector(&session, state.clone(), options).answer()
+            {
                 told.push((turn.first_sequence, conversation::items(turn, &response)));
             }
         })

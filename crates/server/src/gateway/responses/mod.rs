@@ -7,9 +7,9 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use riverrun_api::ApiError;
-use riverrun_dialect::request::{Failure, InputItem, ModelCall};
-use riverrun_dialect::responses::{Order, Page};
-use riverrun_dialect::{Answer, Dialect, responses};
+use riverrun_dialect::request::{InputItem, ModelCall, RequestFailure};
+use riverrun_dialect::responses::{ItemPageQuery, Order};
+use riverrun_dialect::{Dialect, WholeAnswer, responses};
 use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError, Decision};
 
@@ -50,15 +50,18 @@ async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
 async fn refuse_empty(app: &App, started: &Started, state: &riverrun_fold::State) -> Result<(), Refusal> {
     let turn = state.turns.iter().find(|turn| turn.turn_id == started.turn);
     let Some(error) = turn.and_then(|turn| turn.error.as_ref()) else { return Ok(()) };
-    let said =
-        |task: &riverrun_fold::Task| task.turn_id.as_ref() == Some(&started.turn) && !task.output.is_empty();
+    let said = |task: &riverrun_fold::TaskState| {
+        task.turn_id.as_ref() == Some(&started.turn) && !task.output.is_empty()
+    };
     if state.tasks.iter().any(said) {
         return Ok(());
     }
     // Chat Completions answer failures with errors; there the wait is known too.
     Err(match told(app, started, Dialect::Chat).await? {
-        Answer::Failed(failure) => failure.into(),
-        Answer::None | Answer::Open(_) | Answer::Whole(_) => responses::error::failure_of(error).into(),
+        WholeAnswer::Failed(failure) => failure.into(),
+        WholeAnswer::None | WholeAnswer::Open(_) | WholeAnswer::Whole(_) => {
+            responses::error::failure_of(error).into()
+        }
     })
 }
 
@@ -120,7 +123,7 @@ async fn decide(
         }
         (None, None) => {
             let message = "an `mcp_approval_response` needs `previous_response_id`: the response that asked";
-            let failure = Failure::new(400, "missing_required_parameter", message);
+            let failure = RequestFailure::new(400, "missing_required_parameter", message);
             return Err(failure.param("previous_response_id").into());
         }
     };
@@ -157,7 +160,7 @@ async fn refuse_ahead(app: &App, started: &Started, after: u64) -> Result<(), Re
         Some(last) => format!("`starting_after` is {after}, but the last event of this response is {last}"),
         None => format!("`starting_after` is {after}, but this response has no events yet"),
     };
-    Err(Failure::new(400, "invalid_value", message).param("starting_after").into())
+    Err(RequestFailure::new(400, "invalid_value", message).param("starting_after").into())
 }
 
 pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
@@ -187,7 +190,7 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Req
                 "this response stands in a conversation with others, which rest on it; delete the whole \
                  conversation with `DELETE /v1/sessions/{session}`"
             );
-            return Err(Failure::new(409, "conflict", message).param("id").into());
+            return Err(RequestFailure::new(409, "conflict", message).param("id").into());
         }
         crate::route::remove(&app, &asking.caller, started.hub.session().as_str()).await?;
         Ok(json(format!("{{\"id\":\"{id}\",\"object\":\"response\",\"deleted\":true}}")))
@@ -209,17 +212,17 @@ pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request
     .await
 }
 
-pub(super) fn page(params: &Params) -> Result<Page, Refusal> {
+pub(super) fn page(params: &Params) -> Result<ItemPageQuery, Refusal> {
     let order = match params.get("order") {
         None | Some("desc") => Order::NewestFirst,
         Some("asc") => Order::OldestFirst,
         Some(_) => {
-            let failure = Failure::new(400, "invalid_value", "`order` must be `asc` or `desc`");
+            let failure = RequestFailure::new(400, "invalid_value", "`order` must be `asc` or `desc`");
             return Err(failure.param("order").into());
         }
     };
-    let limit = params.limit("limit", Page::DEFAULT, Page::MOST)?;
-    Ok(Page { limit, order, after: params.get("after").map(str::to_owned) })
+    let limit = params.limit("limit", ItemPageQuery::DEFAULT, ItemPageQuery::MOST)?;
+    Ok(ItemPageQuery { limit, order, after: params.get("after").map(str::to_owned) })
 }
 
 /// What OpenAI has and this server has not, said by its name: a client takes 405 for a wrong address.
@@ -227,7 +230,7 @@ pub async fn not_provided(State(app): State<App>, request: Request) -> Response 
     let path = request.uri().path().to_owned();
     enter(&app, DIALECT, Scope::Read, request, async |_| {
         let message = format!("`POST {path}` is not provided by this server");
-        Err(Failure::new(501, "not_provided", message).into())
+        Err(RequestFailure::new(501, "not_provided", message).into())
     })
     .await
 }
@@ -235,9 +238,9 @@ pub async fn not_provided(State(app): State<App>, request: Request) -> Response 
 /// The response as it stands.
 async fn object(app: &App, started: &Started) -> Result<Response, Refusal> {
     match told(app, started, DIALECT).await? {
-        Answer::Whole(body) | Answer::Open(body) => Ok(json(body)),
-        Answer::Failed(failure) => Err(failure.into()),
-        Answer::None => Err(absent(&responses::response_id(&started.turn))),
+        WholeAnswer::Whole(body) | WholeAnswer::Open(body) => Ok(json(body)),
+        WholeAnswer::Failed(failure) => Err(failure.into()),
+        WholeAnswer::None => Err(absent(&responses::response_id(&started.turn))),
     }
 }
 
@@ -252,14 +255,14 @@ pub(super) async fn response(app: &App, caller: &Caller, id: &str) -> Result<Sta
 
 fn absent(id: &str) -> Refusal {
     let id: String = id.chars().take(80).filter(|c| !c.is_control()).collect();
-    Failure::new(404, "not_found", format!("Response with id '{id}' not found.")).param("id").into()
+    RequestFailure::new(404, "not_found", format!("Response with id '{id}' not found.")).param("id").into()
 }
 
 fn unknown(refusal: Refusal, id: &str) -> Refusal {
     match refusal {
         Refusal::Failure(failure) if failure.status == 404 => {
             let message = format!("Previous response with id '{id}' not found.");
-            let failure = Failure::new(400, "previous_response_not_found", message);
+            let failure = RequestFailure::new(400, "previous_response_not_found", message);
             failure.param("previous_response_id").into()
         }
         other => other,

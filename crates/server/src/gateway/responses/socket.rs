@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use riverrun_api::ApiError;
-use riverrun_dialect::request::{Failure, ModelCall};
+use riverrun_dialect::request::{ModelCall, RequestFailure};
 use riverrun_dialect::{Dialect, Framing, responses};
 use riverrun_event::{ErrorCode, Input};
 use serde_json::{Map, Value, json};
@@ -52,7 +52,7 @@ impl Desk {
             Some("response.create") => {
                 if message.remove("background").is_some_and(|value| value != false) {
                     let text = "`background` is not possible on a WebSocket; leave it out";
-                    return Err(Failure::new(400, "invalid_value", text).param("background").into());
+                    return Err(RequestFailure::new(400, "invalid_value", text).param("background").into());
                 }
                 message.insert("stream".to_owned(), true.into());
                 let call = responses::request::decode(Value::Object(message).to_string().as_bytes())?;
@@ -64,7 +64,7 @@ impl Desk {
             }
             Some(_) | None => {
                 let text = "`type` must be `response.create` or `response.steer`";
-                Err(Failure::new(400, "invalid_value", text).param("type").into())
+                Err(RequestFailure::new(400, "invalid_value", text).param("type").into())
             }
         }
     }
@@ -73,14 +73,14 @@ impl Desk {
         if let Some(waiting) = self.lanes.get_mut(lane) {
             if waiting.len() >= MAX_WAITING {
                 let text = format!("{MAX_WAITING} calls wait in this lane; wait for a response");
-                return Err(Failure::new(429, "rate_limit_exceeded", text).into());
+                return Err(RequestFailure::new(429, "rate_limit_exceeded", text).into());
             }
             waiting.push_back(call);
             return Ok(());
         }
         if self.lanes.len() >= MAX_LANES {
             let text = format!("this socket has {MAX_LANES} lanes, which is the limit");
-            return Err(Failure::new(429, "rate_limit_exceeded", text).param("stream_id").into());
+            return Err(RequestFailure::new(429, "rate_limit_exceeded", text).param("stream_id").into());
         }
         self.begin(lane, &call, said).await
     }
@@ -112,7 +112,7 @@ impl Desk {
     }
 
     async fn steered(&mut self, previous: &str, input: &Value) -> Result<String, (&'static str, String)> {
-        let refused = |code| move |failure: Failure| (code, failure.message);
+        let refused = |code| move |failure: RequestFailure| (code, failure.message);
         let found = response(&self.app, &self.caller, previous).await;
         let started = found.map_err(|_| {
             ("response_not_found", "`previous_response_id` names no response of this key".to_owned())
@@ -160,12 +160,15 @@ impl Protocol for Desk {
                 }
                 Some(_) => {
                     let text = "`stream_id` must be a text of 1 to 128 bytes";
-                    (String::new(), Err(Failure::new(400, "invalid_value", text).param("stream_id").into()))
+                    (
+                        String::new(),
+                        Err(RequestFailure::new(400, "invalid_value", text).param("stream_id").into()),
+                    )
                 }
             },
             Err(_) => {
                 let text = "a message must be one JSON object";
-                (String::new(), Err(Failure::new(400, "json_syntax", text).into()))
+                (String::new(), Err(RequestFailure::new(400, "json_syntax", text).into()))
             }
         };
         if let Err(refusal) = result {
@@ -180,7 +183,7 @@ impl Protocol for Desk {
     async fn over(&mut self, lane: &str, cut: Option<String>, said: &mut Said) {
         if let Some(reason) = cut {
             let text = format!("{reason}; the response goes on, retrieve it");
-            said.texts.push(error_frame(lane, Failure::new(503, "server_error", text).into()));
+            said.texts.push(error_frame(lane, RequestFailure::new(503, "server_error", text).into()));
         }
         let mut waiting = self.lanes.remove(lane).unwrap_or_default();
         // A call that is refused makes room for the next.

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use riverrun_event::{ErrorCode, JobId, JobInfo, JobItem};
-use riverrun_fold::{Job, JobItemState, JobStatus, MAX_JOBS, State};
+use riverrun_fold::{JobItemState, JobState, JobStatus, MAX_JOBS, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ pub(crate) async fn retry_item(
     Ok(view)
 }
 
-fn check_retry(job: &Job, item: &JobItemState, body: &body::Retry) -> Result<(), Problem> {
+fn check_retry(job: &JobState, item: &JobItemState, body: &body::Retry) -> Result<(), Problem> {
     let id = &item.item_id;
     let instead = match (job.status, item.status) {
         (JobStatus::Cancelled, _) => "its job was cancelled; create another job",
@@ -126,7 +126,7 @@ fn check_retry(job: &Job, item: &JobItemState, body: &body::Retry) -> Result<(),
     Err(refused(job, detail).with("itemStatus", item.status.as_str()).with("attempts", item.attempts))
 }
 
-fn attempt(job: &Job, item: &JobItemState, reason: Option<String>) -> Vec<Value> {
+fn attempt(job: &JobState, item: &JobItemState, reason: Option<String>) -> Vec<Value> {
     let mut events = Vec::new();
     if job.status.is_terminal() {
         let info = JobInfo {
@@ -180,11 +180,11 @@ async fn append(
     Ok(())
 }
 
-fn view(job: &Job, status: JobStatus) -> JobView {
+fn view(job: &JobState, status: JobStatus) -> JobView {
     JobView { job_id: job.job_id.clone(), status: status.as_str(), items: job.items.len(), duplicate: false }
 }
 
-fn refused(job: &Job, detail: String) -> Problem {
+fn refused(job: &JobState, detail: String) -> Problem {
     Problem::new(ErrorCode::JobStatus, detail).with("jobStatus", job.status.as_str())
 }
 

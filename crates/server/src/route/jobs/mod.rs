@@ -10,7 +10,7 @@ mod command;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use riverrun_fold::{Job, JobStatus};
+use riverrun_fold::{JobState, JobStatus};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
@@ -122,7 +122,7 @@ pub async fn get(
 pub(crate) async fn jobs(app: &App, hub: &Hub, status: Option<JobStatus>) -> Result<Value, Problem> {
     let known = app.sessions().state_at(&hub.key, hub.head()).await?.jobs;
     let wanted = known.entries.iter().filter(|job| status.is_none_or(|status| job.status == status));
-    let summary = |job: &Job| {
+    let summary = |job: &JobState| {
         let mut summary = whole(job);
         if let Value::Object(members) = &mut summary {
             members.remove("items");
@@ -138,7 +138,7 @@ pub(crate) async fn job_of(app: &App, hub: &Hub, job: &str) -> Result<Value, Pro
     Ok(whole(known.find(job).ok_or_else(not_found)?))
 }
 
-fn whole(job: &Job) -> Value {
+fn whole(job: &JobState) -> Value {
     let mut value = serde_json::to_value(job).unwrap_or_default();
     let mut counts = object!({ "total": job.items.len() });
     let all = [

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use riverrun_event::{Author, Decoded, ErrorCode, RunId, TaskId, decode};
-use riverrun_fold::{State, Status, Task};
+use riverrun_fold::{State, Status, TaskState};
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
@@ -64,11 +64,11 @@ impl<'a> Kept<'a> {
         Ok(view)
     }
 
-    fn check_link(&self, task: &Task, link: &body::Link) -> Result<(), Problem> {
+    fn check_link(&self, task: &TaskState, link: &body::Link) -> Result<(), Problem> {
         if link.target_id == task.task_id.as_str() {
             return Err(invalid("targetId", &"a task has no edge to itself"));
         }
-        let is_task = |known: &Task| known.task_id.as_str() == link.target_id;
+        let is_task = |known: &TaskState| known.task_id.as_str() == link.target_id;
         if link.kind.leads_to_task() && !self.state.tasks.iter().any(is_task) {
             let detail = format!("there is no task `{}` in this session", shown(&link.target_id));
             return Err(invalid("targetId", &detail));
@@ -170,11 +170,11 @@ pub(in crate::route) fn decoded(event: &Value) -> Result<Decoded, Problem> {
     decoded.map(|event| event.by(Author::Writer))
 }
 
-fn view(task: &Task, status: Status, duplicate: bool) -> TaskView {
+fn view(task: &TaskState, status: Status, duplicate: bool) -> TaskView {
     TaskView { task_id: task.task_id.clone(), status: status.as_str(), duplicate }
 }
 
-fn refused(task: &Task, verb: Verb, instead: &str) -> Problem {
+fn refused(task: &TaskState, verb: Verb, instead: &str) -> Problem {
     let (id, status) = (&task.task_id, task.status.as_str());
     let detail = format!("task `{id}` is {status}, so it does not take `{}`; {instead}", verb.as_str());
     Problem::new(ErrorCode::TaskStatus, detail).with("taskStatus", status)

@@ -1,7 +1,7 @@
 //! A command as the events that it appends.
 
 use riverrun_event::{RunId, TaskId};
-use riverrun_fold::{Job, Jobs, Status, Task};
+use riverrun_fold::{JobState, Jobs, Status, TaskState};
 use serde_json::{Map, Value, json};
 
 use super::verb::Verb;
@@ -9,8 +9,8 @@ use super::verb::Verb;
 /// The events of a command on `task`. `below` are the tasks under it that have not ended, parents first.
 pub(super) fn events(
     verb: Verb,
-    task: &Task,
-    below: &[&Task],
+    task: &TaskState,
+    below: &[&TaskState],
     mut payload: Map<String, Value>,
     run: &RunId,
 ) -> Vec<Value> {
@@ -37,7 +37,7 @@ pub(super) fn events(
     }
 }
 
-fn event(kind: &str, task: &Task, payload: Map<String, Value>) -> Value {
+fn event(kind: &str, task: &TaskState, payload: Map<String, Value>) -> Value {
     json!({ "type": kind, "taskId": task.task_id, "payload": payload })
 }
 
@@ -46,13 +46,13 @@ fn of_run(mut event: Value, run: &RunId) -> Value {
     event
 }
 
-fn begun(task: &Task, run: &RunId, attempt: usize) -> Value {
+fn begun(task: &TaskState, run: &RunId, attempt: usize) -> Value {
     let payload = json!({ "attempt": attempt, "status": "running" });
     of_run(json!({ "type": "task.attempt.started", "taskId": task.task_id, "payload": payload }), run)
 }
 
 /// The attempt ends before its task.
-fn ended(kind: &str, error: Option<Value>, end: Value, task: &Task) -> Vec<Value> {
+fn ended(kind: &str, error: Option<Value>, end: Value, task: &TaskState) -> Vec<Value> {
     let open = task.attempts.iter().rev().find(|attempt| !attempt.status.is_terminal());
     let Some(run) = open.and_then(|attempt| attempt.run_id.as_ref()) else { return vec![end] };
     let mut payload = json!({ "status": if error.is_some() { "failed" } else { "completed" } });
@@ -64,7 +64,7 @@ fn ended(kind: &str, error: Option<Value>, end: Value, task: &Task) -> Vec<Value
 }
 
 /// All intents first, then the ends, children before their parents.
-fn cancelled(task: &Task, below: &[&Task], payload: &Map<String, Value>) -> Vec<Value> {
+fn cancelled(task: &TaskState, below: &[&TaskState], payload: &Map<String, Value>) -> Vec<Value> {
     let all = || std::iter::once(task).chain(below.iter().copied());
     let intents = all().map(|task| event("task.cancel_requested", task, payload.clone()));
     let ends: Vec<_> = all().map(|task| event("task.cancelled", task, payload.clone())).collect();
@@ -74,14 +74,14 @@ fn cancelled(task: &Task, below: &[&Task], payload: &Map<String, Value>) -> Vec<
 /// The jobs that work for tasks which are cancelled end with them.
 pub(super) fn cancelled_jobs(
     jobs: &Jobs,
-    task: &Task,
-    below: &[&Task],
+    task: &TaskState,
+    below: &[&TaskState],
     reason: Option<&Value>,
 ) -> Vec<Value> {
-    let is_of = |job: &Job, task: &Task| job.task_id.as_ref() == Some(&task.task_id);
+    let is_of = |job: &JobState, task: &TaskState| job.task_id.as_ref() == Some(&task.task_id);
     let open = jobs.entries.iter().filter(|job| !job.status.is_terminal());
     let open = open.filter(|job| is_of(job, task) || below.iter().any(|task| is_of(job, task)));
-    let cancelled = |job: &Job| {
+    let cancelled = |job: &JobState| {
         let mut payload = json!({ "status": "cancelled" });
         if let Some(reason) = reason {
             payload["reason"] = reason.clone();
@@ -92,8 +92,8 @@ pub(super) fn cancelled_jobs(
 }
 
 /// The tasks under `root` that have not ended, parents before their children.
-pub(super) fn open_below<'a>(tasks: &'a [Task], root: &TaskId) -> Vec<&'a Task> {
-    let mut found: Vec<&Task> = Vec::new();
+pub(super) fn open_below<'a>(tasks: &'a [TaskState], root: &TaskId) -> Vec<&'a TaskState> {
+    let mut found: Vec<&TaskState> = Vec::new();
     let mut above = vec![root];
     while let Some(parent) = above.pop() {
         // A child stands once in the state and has one parent, so this ends.

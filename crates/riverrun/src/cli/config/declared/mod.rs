@@ -27,7 +27,7 @@ pub use shape::{Field, Section, Shape};
 pub use shape::{Form, schema};
 pub use types::{
     Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
-    Provider, ReferencesDeclared, SecretText, Source, Tool, ToolKind,
+    ProviderTable, ReferencesDeclared, SecretText, Source, ToolKind, ToolTable,
 };
 
 #[cfg(test)]

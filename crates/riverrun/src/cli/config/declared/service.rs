@@ -5,7 +5,7 @@ use riverrun_provider::Price;
 use super::catalogue::{MCP, PRICE, PROVIDER};
 use super::node::Member;
 use super::read::Reader;
-use super::types::{Mcp, Name, Patience, Provider};
+use super::types::{Mcp, Name, Patience, ProviderTable};
 use super::values::{
     approval, flag, name, number, peek, process_limits, secret, text, text_map, texts, time,
 };
@@ -49,7 +49,7 @@ impl Reader {
         })
     }
 
-    pub(super) fn provider(&mut self, member: &Member) -> Option<Provider> {
+    pub(super) fn provider(&mut self, member: &Member) -> Option<ProviderTable> {
         if self.is_scripted(member) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Reader {
             prices.push((price.key.clone(), told));
         }
         let kind = text(&table, "kind").unwrap_or_default();
-        Some(Provider {
+        Some(ProviderTable {
             name: name(member),
             kind,
             base_url: text(&table, "base_url"),

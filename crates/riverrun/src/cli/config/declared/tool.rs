@@ -3,7 +3,7 @@
 use super::catalogue::TOOL;
 use super::node::Member;
 use super::read::Reader;
-use super::types::{Name, Tool, ToolKind};
+use super::types::{Name, ToolKind, ToolTable};
 use super::values::{Table, approval, flag, json_schema, name, process_limits, text, text_map, texts, time};
 
 /// The key that says what a tool is, with those that only make sense beside it.
@@ -15,7 +15,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 ];
 
 impl Reader {
-    pub(super) fn tool(&mut self, member: &Member) -> Option<Tool> {
+    pub(super) fn tool(&mut self, member: &Member) -> Option<ToolTable> {
         let at = format!("[tools.{}]", member.key);
         let table = self.table(&member.node, TOOL, &at);
         let kind = self.tool_kind(member, &table, &at)?;
@@ -23,7 +23,7 @@ impl Reader {
             self.complain(&member.node.span, format!("command: the list is empty in {at}"));
         }
         self.reach(&table);
-        Some(Tool {
+        Some(ToolTable {
             name: name(member),
             description: text(&table, "description").unwrap_or_default(),
             label: table.get("label").map(|node| self.label(node)).unwrap_or_default(),

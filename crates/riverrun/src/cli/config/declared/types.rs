@@ -19,12 +19,12 @@ pub struct Name {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Declared {
     pub agents: Vec<Agent>,
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolTable>,
     pub mcp: Vec<Mcp>,
     /// In the order of the file.
     pub hooks: Vec<Hook>,
     pub guardrails: Vec<Guardrail>,
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderTable>,
     pub routes: BTreeMap<String, Vec<Name>>,
     /// The names of the routes with their places.
     pub route_names: Vec<Name>,
@@ -111,7 +111,7 @@ pub enum Approval {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct ToolTable {
     pub name: Name,
     pub description: String,
     /// By language.
@@ -213,7 +213,7 @@ pub struct Mcp {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Provider {
+pub struct ProviderTable {
     pub name: Name,
     pub kind: String,
     pub base_url: Option<String>,

@@ -1,17 +1,17 @@
-//! What was told of each output item, and the frames that tell the rest.
+//! What was emitted of each output item, and the frames for what is new.
 
 use riverrun_event::{ActionId, HostedItem, HostedWord, Item};
-use riverrun_fold::Task;
+use riverrun_fold::TaskState;
 
 use super::Out;
-use super::item::{self, Form, write_told};
-use super::part::{Part, Place, tell_blocks, tell_reasoning};
-use super::picture::tell_pictures;
+use super::item::{self, Form, write_entry};
+use super::part::{ItemPosition, Part, emit_blocks, emit_reasoning};
+use super::picture::emit_pictures;
 use crate::turn::{Progress, View, is_assistant};
 
 /// One output item; its place in the list is its `output_index`.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct OutputEntry {
     pub source: Source,
     pub is_added: bool,
     pub is_done: bool,
@@ -21,7 +21,7 @@ pub(super) struct Told {
     raw: Vec<Part>,
     arguments: Progress,
     are_arguments_done: bool,
-    /// Blocks of a hosted item that were told.
+    /// Blocks of a hosted item that were emitted.
     words: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Source {
     ApprovalResponse(ActionId),
 }
 
-impl Told {
+impl OutputEntry {
     pub(super) fn new(source: Source) -> Self {
         Self {
             source,
@@ -61,8 +61,8 @@ impl Told {
         }
     }
 
-    /// The same item at the same place, of which nothing was told yet.
-    pub(super) fn untold(&self) -> Self {
+    /// The same item at the same position, with nothing emitted yet.
+    pub(super) fn unsent(&self) -> Self {
         Self::new(self.source.clone())
     }
 
@@ -75,26 +75,32 @@ impl Told {
     }
 }
 
-/// Tells the items that changed, or all of them.
-pub(super) fn tell_items(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<'_>) {
+/// Emits the items that changed, or all of them.
+pub(super) fn emit_items(entries: &mut Vec<OutputEntry>, view: &View<'_>, out: &mut Out<'_>) {
     let Some(task) = view.root else { return };
     match view.touched {
-        Some(touched) => touched.iter().for_each(|at| tell_touched(told, view, task, *at, out)),
+        Some(touched) => touched.iter().for_each(|at| emit_touched(entries, view, task, *at, out)),
         None => {
-            // What has a place keeps it; the rest follows in the order of the output.
-            for (index, told) in told.iter_mut().enumerate() {
-                match told.position() {
-                    Some(_) => tell(told, index, view, task, out),
-                    None => super::action::tell(told, index, view, out),
+            // Items with a position keep it; the others follow in the order of the output.
+            for (index, entry) in entries.iter_mut().enumerate() {
+                match entry.position() {
+                    Some(_) => emit(entry, index, view, task, out),
+                    None => super::action::emit(entry, index, view, out),
                 }
             }
-            (0..task.output.len()).for_each(|at| tell_touched(told, view, task, at, out));
+            (0..task.output.len()).for_each(|at| emit_touched(entries, view, task, at, out));
         }
     }
 }
 
-fn tell_touched(told: &mut Vec<Told>, view: &View<'_>, task: &Task, at: usize, out: &mut Out<'_>) {
-    // A result is told with its call.
+fn emit_touched(
+    entries: &mut Vec<OutputEntry>,
+    view: &View<'_>,
+    task: &TaskState,
+    at: usize,
+    out: &mut Out<'_>,
+) {
+    // A result is emitted with its call.
     let at = match &task.output[at] {
         Item::ToolResult(result) => match call_of(task, &result.call_id) {
             Some(call) => call,
@@ -102,24 +108,24 @@ fn tell_touched(told: &mut Vec<Told>, view: &View<'_>, task: &Task, at: usize, o
         },
         _ => at,
     };
-    let index = match told.iter().rposition(|told| told.position() == Some(at)) {
+    let index = match entries.iter().rposition(|entry| entry.position() == Some(at)) {
         Some(index) => index,
         None => {
             let Some(source) = source(view, task, at) else { return };
-            told.push(Told::new(source));
-            told.len() - 1
+            entries.push(OutputEntry::new(source));
+            entries.len() - 1
         }
     };
-    tell(&mut told[index], index, view, task, out);
-    tell_pictures(told, view, task, at, out);
+    emit(&mut entries[index], index, view, task, out);
+    emit_pictures(entries, view, task, at, out);
 }
 
-fn call_of(task: &Task, call_id: &str) -> Option<usize> {
+fn call_of(task: &TaskState, call_id: &str) -> Option<usize> {
     task.output.iter().rposition(|item| matches!(item, Item::ToolCall(call) if call.call_id == call_id))
 }
 
 /// None for what this protocol has no item for, or whose name is not known yet.
-fn source(view: &View<'_>, task: &Task, at: usize) -> Option<Source> {
+fn source(view: &View<'_>, task: &TaskState, at: usize) -> Option<Source> {
     match &task.output[at] {
         Item::Message(message) if is_assistant(message.role.as_deref()) => Some(Source::Message(at)),
         Item::Reasoning(_) => Some(Source::Reasoning(at)),
@@ -138,46 +144,46 @@ fn source(view: &View<'_>, task: &Task, at: usize) -> Option<Source> {
     }
 }
 
-/// The turn is over: what still waits for something is closed as it is.
-pub(super) fn close_all(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<'_>) {
+/// The turn is over: open items are closed as they are.
+pub(super) fn close_all(entries: &mut Vec<OutputEntry>, view: &View<'_>, out: &mut Out<'_>) {
     let Some(task) = view.root else { return };
-    for (index, told) in told.iter_mut().enumerate() {
-        tell(told, index, view, task, out);
+    for (index, entry) in entries.iter_mut().enumerate() {
+        emit(entry, index, view, task, out);
     }
-    (0..task.output.len()).for_each(|at| tell_pictures(told, view, task, at, out));
+    (0..task.output.len()).for_each(|at| emit_pictures(entries, view, task, at, out));
 }
 
-/// Tells what is new of one item.
-fn tell(told: &mut Told, index: usize, view: &View<'_>, task: &Task, out: &mut Out<'_>) {
-    let Some(position) = told.position().filter(|_| !told.is_done) else { return };
-    if !std::mem::replace(&mut told.is_added, true) {
+/// Emits the news of one item.
+fn emit(entry: &mut OutputEntry, index: usize, view: &View<'_>, task: &TaskState, out: &mut Out<'_>) {
+    let Some(position) = entry.position().filter(|_| !entry.is_done) else { return };
+    if !std::mem::replace(&mut entry.is_added, true) {
         out.push("response.output_item.added", |members| {
             members.number("output_index", index as u64);
-            members.with("item", |out| item::write(out, view, told, Form::Begun));
+            members.with("item", |out| item::write(out, view, entry, Form::Begun));
         });
-        if matches!(told.source, Source::ServerCall(_)) {
+        if matches!(entry.source, Source::ServerCall(_)) {
             progress(out, "response.mcp_call.in_progress", index, task, position);
         }
     }
-    let is_final = item::is_final(view, told);
-    match (&told.source, &task.output[position]) {
+    let is_final = item::is_final(view, entry);
+    match (&entry.source, &task.output[position]) {
         (Source::Message(_), Item::Message(message)) => {
-            let place = Place { index, position, id: &message.id };
-            tell_blocks(&mut told.parts, view, task, message, &place, is_final, out);
+            let at_position = ItemPosition { index, position, id: &message.id };
+            emit_blocks(&mut entry.parts, view, task, message, &at_position, is_final, out);
         }
         (Source::Reasoning(_), Item::Reasoning(reasoning)) => {
-            let place = Place { index, position, id: &reasoning.id };
-            tell_reasoning(&mut told.parts, &mut told.raw, task, reasoning, &place, is_final, out);
+            let at_position = ItemPosition { index, position, id: &reasoning.id };
+            emit_reasoning(&mut entry.parts, &mut entry.raw, task, reasoning, &at_position, is_final, out);
         }
         (Source::Function(_) | Source::ServerCall(_), Item::ToolCall(_)) => {
-            tell_arguments(told, index, task, position, is_final, out);
+            emit_arguments(entry, index, task, position, is_final, out);
         }
-        (Source::Hosted(_), Item::Hosted(hosted)) => tell_words(told, index, hosted, out),
+        (Source::Hosted(_), Item::Hosted(hosted)) => emit_service_frames(entry, index, hosted, out),
         _ => {}
     }
     if is_final {
-        told.is_done = true;
-        if matches!(told.source, Source::ServerCall(_)) {
+        entry.is_done = true;
+        if matches!(entry.source, Source::ServerCall(_)) {
             let name = match item::call_status(view, position) {
                 "completed" => "response.mcp_call.completed",
                 _ => "response.mcp_call.failed",
@@ -186,22 +192,22 @@ fn tell(told: &mut Told, index: usize, view: &View<'_>, task: &Task, out: &mut O
         }
         out.push("response.output_item.done", |members| {
             members.number("output_index", index as u64);
-            members.with("item", |out| write_told(out, view, told));
+            members.with("item", |out| write_entry(out, view, entry));
         });
     }
 }
 
-/// What the service said of a tool of its own while it worked.
-fn tell_words(told: &mut Told, index: usize, hosted: &HostedItem, out: &mut Out<'_>) {
-    while let Some((word, text, next)) = hosted.word(told.words) {
-        told.words = next;
+/// Frames of the service about a tool of its own.
+fn emit_service_frames(entry: &mut OutputEntry, index: usize, hosted: &HostedItem, out: &mut Out<'_>) {
+    while let Some((word, text, next)) = hosted.word(entry.words) {
+        entry.words = next;
         if word == HostedWord::Frame {
-            out.push_told(&text, index);
+            out.push_service_frame(&text, index);
         }
     }
 }
 
-fn progress(out: &mut Out<'_>, name: &'static str, index: usize, task: &Task, position: usize) {
+fn progress(out: &mut Out<'_>, name: &'static str, index: usize, task: &TaskState, position: usize) {
     let id = task.output[position].id().unwrap_or_default().into_owned();
     out.push(name, |members| {
         members.text("item_id", &id);
@@ -209,26 +215,26 @@ fn progress(out: &mut Out<'_>, name: &'static str, index: usize, task: &Task, po
     });
 }
 
-fn tell_arguments(
-    told: &mut Told,
+fn emit_arguments(
+    entry: &mut OutputEntry,
     index: usize,
-    task: &Task,
+    task: &TaskState,
     position: usize,
     is_final: bool,
     out: &mut Out<'_>,
 ) {
     let Item::ToolCall(call) = &task.output[position] else { return };
-    if told.are_arguments_done {
+    if entry.are_arguments_done {
         return;
     }
-    let is_function = matches!(told.source, Source::Function(_));
+    let is_function = matches!(entry.source, Source::Function(_));
     let (delta, done) = match is_function {
         true => ("response.function_call_arguments.delta", "response.function_call_arguments.done"),
         false => ("response.mcp_call_arguments.delta", "response.mcp_call_arguments.done"),
     };
     let is_done = is_final || !task.open.contains(position);
-    let is_replaced = is_done && !told.arguments.is_beginning_of(&call.arguments);
-    let news = if is_replaced { "" } else { told.arguments.news(&call.arguments) };
+    let is_replaced = is_done && !entry.arguments.is_beginning_of(&call.arguments);
+    let news = if is_replaced { "" } else { entry.arguments.news(&call.arguments) };
     if !news.is_empty() {
         out.push(delta, |members| {
             members.text("item_id", &call.id);
@@ -237,7 +243,7 @@ fn tell_arguments(
         });
     }
     if is_done {
-        told.are_arguments_done = true;
+        entry.are_arguments_done = true;
         out.push(done, |members| {
             members.text("item_id", &call.id);
             members.number("output_index", index as u64);

@@ -1,7 +1,7 @@
 //! One `task.*` frame, before and after it has a number.
 
 use riverrun_event::{Block, Item, Timestamp};
-use riverrun_fold::{ItemAt, PartAt, State, Status, Task};
+use riverrun_fold::{ItemAt, PartAt, State, Status, TaskState};
 
 use super::block::{write_begun, write_block, write_summary_part};
 use super::cited::News;
@@ -9,12 +9,12 @@ use super::item::{Audience, Body, ItemForm, write_item, written_id};
 use super::lifecycle::write_summary;
 use super::part::{arguments_of, block_at, frames_of, place_of, summary_part};
 use super::status::word;
-use crate::IndexUnit;
+use crate::OffsetUnit;
 use crate::members::Members;
 
 /// What a frame tells, as places in the state.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Telling {
+pub(super) enum PlannedFrame {
     /// `status` is what the frame says, which for an opening may be an earlier one than the task's own.
     Lifecycle {
         task: usize,
@@ -76,35 +76,37 @@ pub(super) struct Head {
 
 pub(super) struct Writer<'a> {
     pub(super) state: &'a State,
-    pub(super) unit: IndexUnit,
+    pub(super) unit: OffsetUnit,
 }
 
 impl Writer<'_> {
-    pub(super) fn write(&self, out: &mut String, head: Head, telling: &Telling) {
-        match telling {
-            Telling::Lifecycle { task, frame, status } => self.lifecycle(out, head, frame, *task, *status),
-            Telling::ItemAdded { at, is_done_too } => self.item_added(out, head, *at, *is_done_too),
-            Telling::ItemDone { at, has_blocks, cleared } => {
+    pub(super) fn write(&self, out: &mut String, head: Head, planned_frame: &PlannedFrame) {
+        match planned_frame {
+            PlannedFrame::Lifecycle { task, frame, status } => {
+                self.lifecycle(out, head, frame, *task, *status)
+            }
+            PlannedFrame::ItemAdded { at, is_done_too } => self.item_added(out, head, *at, *is_done_too),
+            PlannedFrame::ItemDone { at, has_blocks, cleared } => {
                 self.item_done(out, head, *at, *has_blocks, cleared)
             }
-            Telling::ItemRetracted(at) => self.item_retracted(out, head, *at),
-            Telling::SummaryAdded { at, shown } => {
+            PlannedFrame::ItemRetracted(at) => self.item_retracted(out, head, *at),
+            PlannedFrame::SummaryAdded { at, shown } => {
                 self.summary(out, head, "task.reasoning_summary_item.added", *at, *shown);
             }
-            Telling::SummaryText { at, from } => self.summary_text(out, head, *at, *from),
-            Telling::SummaryDone(at) => {
+            PlannedFrame::SummaryText { at, from } => self.summary_text(out, head, *at, *from),
+            PlannedFrame::SummaryDone(at) => {
                 self.summary(out, head, "task.reasoning_summary_item.done", *at, usize::MAX);
             }
-            Telling::Arguments { at, from } => self.arguments(out, head, *at, *from),
-            Telling::ArgumentsDone(at) => self.arguments_done(out, head, *at),
-            Telling::BlockAdded { at, shown } => self.block_added(out, head, *at, *shown),
-            Telling::BlockText { at, from, news } => self.block_text(out, head, *at, *from, *news),
-            Telling::Draft { at, number } => self.draft(out, head, *at, *number),
-            Telling::BlockDone(at) => self.block_done(out, head, *at),
+            PlannedFrame::Arguments { at, from } => self.arguments(out, head, *at, *from),
+            PlannedFrame::ArgumentsDone(at) => self.arguments_done(out, head, *at),
+            PlannedFrame::BlockAdded { at, shown } => self.block_added(out, head, *at, *shown),
+            PlannedFrame::BlockText { at, from, news } => self.block_text(out, head, *at, *from, *news),
+            PlannedFrame::Draft { at, number } => self.draft(out, head, *at, *number),
+            PlannedFrame::BlockDone(at) => self.block_done(out, head, *at),
         }
     }
 
-    fn task(&self, at: ItemAt) -> &Task {
+    fn task(&self, at: ItemAt) -> &TaskState {
         &self.state.tasks[at.task]
     }
 
@@ -189,13 +191,13 @@ impl Writer<'_> {
 
     fn block_added(&self, out: &mut String, head: Head, at: PartAt, shown: Option<usize>) {
         let Some(block) = block_at(self.state, at) else { return };
-        let place = place_of(self.item(at.item));
+        let block_place = place_of(self.item(at.item));
         let mut members = self.begin_part(out, head, frames_of(block).added, at, "block_index");
         members.with("item", |out| match shown.zip(block.text()) {
             Some((shown, text)) => {
-                write_begun(out, block, text.get(..shown).unwrap_or(text), place, self.unit)
+                write_begun(out, block, text.get(..shown).unwrap_or(text), block_place, self.unit)
             }
-            None => write_block(out, block, place, self.unit),
+            None => write_block(out, block, block_place, self.unit),
         });
         members.close();
     }
@@ -249,7 +251,7 @@ impl Writer<'_> {
     }
 }
 
-fn begin<'o>(out: &'o mut String, head: Head, frame: &str, task: &Task) -> Members<'o> {
+fn begin<'o>(out: &'o mut String, head: Head, frame: &str, task: &TaskState) -> Members<'o> {
     let mut members = Members::open(out);
     members.text("type", frame);
     members.number("sequence_number", head.number);
@@ -266,7 +268,7 @@ fn begin<'o>(out: &'o mut String, head: Head, frame: &str, task: &Task) -> Membe
 }
 
 /// The frame that says a task's status.
-pub(super) fn lifecycle(state: &State, task: usize) -> Telling {
+pub(super) fn lifecycle(state: &State, task: usize) -> PlannedFrame {
     let status = state.tasks[task].status;
-    Telling::Lifecycle { task, frame: word(status).frame, status }
+    PlannedFrame::Lifecycle { task, frame: word(status).frame, status }
 }

@@ -1,43 +1,43 @@
-//! What the reader of a turn was told so far.
+//! What was emitted so far to the reader of a turn.
 
 use std::collections::BTreeMap;
 
 use riverrun_event::TaskId;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct Emitted {
     /// The reader is between a beginning and a pause or an end.
     pub(super) is_open: bool,
     pub(super) has_begun: bool,
     pub(super) is_ended: bool,
-    pub(super) tasks: BTreeMap<TaskId, TaskTold>,
-    /// By action id: true once its answer was told.
+    pub(super) tasks: BTreeMap<TaskId, EmittedTask>,
+    /// By action id: true once its answer was emitted.
     pub(super) actions: BTreeMap<String, bool>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct TaskTold {
+pub(super) struct EmittedTask {
     pub(super) is_started: bool,
     pub(super) is_ended: bool,
-    pub(super) items: Vec<ItemTold>,
+    pub(super) items: Vec<EmittedItem>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct ItemTold {
+pub(super) struct EmittedItem {
     pub(super) is_started: bool,
     pub(super) is_done: bool,
     pub(super) is_retracted: bool,
-    pub(super) blocks: Vec<TextTold>,
-    pub(super) summary: Vec<TextTold>,
-    pub(super) raw: Vec<TextTold>,
-    pub(super) arguments: TextTold,
+    pub(super) blocks: Vec<EmittedText>,
+    pub(super) summary: Vec<EmittedText>,
+    pub(super) raw: Vec<EmittedText>,
+    pub(super) arguments: EmittedText,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct TextTold {
+pub(super) struct EmittedText {
     pub(super) is_started: bool,
     pub(super) is_done: bool,
-    /// A block that is not text has no text to be told.
+    /// A block that is not text has no text to emit.
     pub(super) is_text: bool,
     pub(super) shown: usize,
     pub(super) hash: Hash,
@@ -61,7 +61,7 @@ impl Hash {
     }
 }
 
-/// How a text stands to what was shown of it.
+/// How a text relates to the part that was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
     Same,
@@ -69,8 +69,8 @@ pub(super) enum Growth {
     Replaced,
 }
 
-impl TextTold {
-    /// Takes the text as told. `is_appended`: the caller knows that it only grew.
+impl EmittedText {
+    /// Records the text as emitted. `is_appended`: the caller knows that it only grew.
     pub(super) fn grow(&mut self, text: &str, is_appended: bool) -> Growth {
         let begins_alike = text.len() >= self.shown
             && (is_appended || Hash::default().add(&text.as_bytes()[..self.shown]) == self.hash);

@@ -1,27 +1,27 @@
-//! Where things of the turn are in the state.
+//! Looks up parts of a turn in the state.
 
 use riverrun_event::{ModelCompleted, TurnId};
-use riverrun_fold::{Change, ItemAt, State, Task, Turn};
+use riverrun_fold::{Change, ItemAt, State, TaskState, TurnState};
 
 use super::Stop;
 
 /// The task that answers the turn: the one that the turn names, else the outermost that names the turn.
-pub(super) fn root_of<'a>(state: &'a State, turn: &Turn) -> Option<&'a Task> {
+pub(super) fn root_of<'a>(state: &'a State, turn: &TurnState) -> Option<&'a TaskState> {
     let named = state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
     let is_outermost =
-        |task: &&Task| task.turn_id.as_ref() == Some(&turn.turn_id) && task.parent_task_id.is_none();
+        |task: &&TaskState| task.turn_id.as_ref() == Some(&turn.turn_id) && task.parent_task_id.is_none();
     named.or_else(|| state.tasks.iter().find(is_outermost))
 }
 
-pub(super) fn position_of(state: &State, task: Option<&Task>) -> Option<usize> {
+pub(super) fn position_of(state: &State, task: Option<&TaskState>) -> Option<usize> {
     let task = task?;
     state.tasks.iter().position(|known| known.task_id == task.task_id)
 }
 
 /// Why the last model call of the turn stopped, as far as the state knows.
 pub(crate) fn stop_of(state: &State, turn: &TurnId) -> Stop {
-    let told = completed_of(state, turn);
-    told.and_then(|told| told.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
+    let completed = completed_of(state, turn);
+    completed.and_then(|completed| completed.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
 }
 
 /// How the last model call of the turn ended, as far as the state knows.
