@@ -121,7 +121,8 @@ fn packages(files: &[String]) -> Result<BTreeSet<String>> {
     manifests.filter(|manifest| manifest.exists()).map(|manifest| package_name(&manifest)).collect()
 }
 
-/// The folder of the package that holds a file: `crates/fold` of `crates/fold/src/lib.rs`, `xtask` of `xtask/src/ci.rs`.
+/// The folder of the package that holds a file: `crates/fold` of `crates/fold/src/lib.rs`, `xtask` of
+/// `xtask/src/ci.rs`.
 fn folder(file: &str) -> Option<&str> {
     let first = file.split('/').next().filter(|first| MEMBERS.contains(first))?;
     if root().join(first).join("Cargo.toml").exists() {

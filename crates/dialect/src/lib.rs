@@ -8,8 +8,8 @@
 //! Two kinds there are. The native dialect and `task` follow a whole session. `responses`, `chat`, `anthropic` and
 //! `gemini` show one turn: a route reads the request with the dialect's `request::decode`, submits a turn that carries
 //! [`request::ModelCall::request`] under `payload.request`, and projects from [`before_turn`] with
-//! [`ReaderOptions::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
-//! stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
+//! [`ReaderOptions::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What
+//! may stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
 
 pub mod a2a;
 pub mod ag_ui;

@@ -1,8 +1,8 @@
 //! What a file is, and its text, from its bytes alone.
 //!
 //! This crate fetches nothing, starts nothing and keeps nothing. Every file may be hostile: what is unpacked, how many
-//! pages are read, how long that takes and how much text comes out of it is bounded by [`ReadLimits`]. A parser of another
-//! crate may still panic; [`read`] turns that into a [`FileError`].
+//! pages are read, how long that takes and how much text comes out of it is bounded by [`ReadLimits`]. A parser of
+//! another crate may still panic; [`read`] turns that into a [`FileError`].
 
 mod docx;
 mod error;

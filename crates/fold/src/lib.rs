@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use riverrun_event::{Sequence, SessionId, Timestamp, decode};
-//! use riverrun_fold::{Outcome, State, Status};
+//! use riverrun_fold::{ApplyOutcome, State, Status};
 //!
 //! let mut state = State::new(SessionId::new("hello")?);
 //! let text = r#"{"type":"turn.started","turnId":"turn_1","payload":{}}"#;
 //! let event = decode(text)?.into_event(Sequence::ZERO.next().ok_or("full")?, Timestamp::from_millis(0));
 //! let mut changes = Vec::new();
-//! assert_eq!(state.apply(&event, &mut changes), Outcome::Applied);
-//! assert_eq!(state.apply(&event, &mut changes), Outcome::Duplicate);
+//! assert_eq!(state.apply(&event, &mut changes), ApplyOutcome::Applied);
+//! assert_eq!(state.apply(&event, &mut changes), ApplyOutcome::Duplicate);
 //! assert_eq!(state.turns[0].status, Status::Running);
 //! // A state that is restored from its JSON continues like the original.
 //! assert_eq!(State::from_json(&state.to_json())?, state);

@@ -1,6 +1,7 @@
 //! Appends until it is killed, or checks what a killed one left. For crash loops and fault injection by hand.
 //!
-//! `crash_probe write DIR` prints `session sequence` for every event that is durable, and exits 74 when the store fails.
+//! `crash_probe write DIR` prints `session sequence` for every event that is durable, and exits 74 when the store
+//! fails.
 //! `crash_probe check DIR ACKS` reads the directory again and compares it with what was printed.
 
 use std::collections::HashMap;

@@ -88,8 +88,9 @@ impl Directory {
 
     /// Fits what is set aside to the disk: on a small one the events need the room.
     ///
-    /// When the disk fills up, the write-ahead file can have grown to twice its size, and by what one packing writes. All
-    /// of it has to move into the store before commits find room in it again. What is kept back must be more than that.
+    /// When the disk fills up, the write-ahead file can have grown to twice its size, and by what one packing writes.
+    /// All of it has to move into the store before commits find room in it again. What is kept back must be more than
+    /// that.
     pub fn scale(&self, options: &mut SqliteOptions) {
         let Some((size, _)) = self.disk().filter(|_| !seeded::is_on(Bug::FixedReserve)) else { return };
         options.reserve_bytes = options.reserve_bytes.min(size / 8);

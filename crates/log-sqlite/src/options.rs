@@ -6,7 +6,8 @@ use std::sync::Arc;
 use riverrun_event::ErrorCode;
 use riverrun_log::{Clock, Random, SystemClock};
 
-/// Called once, from the committing thread, when the store fails for good. The process should exit and recover from disk.
+/// Called once, from the committing thread, when the store fails for good. The process should exit and recover from
+/// disk.
 pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How to open a data directory.

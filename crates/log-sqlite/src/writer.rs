@@ -191,8 +191,8 @@ impl Writer {
     fn become_full(&mut self) {
         self.engine.set_health(LogHealth::Full);
         self.probed = Instant::now();
-        // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as somebody
-        // reads, or the disk has no room for the pages, it does not.
+        // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as
+        // somebody reads, or the disk has no room for the pages, it does not.
         self.copied(restart(&self.state.connection));
     }
 

@@ -162,8 +162,8 @@ impl LogError {
         }
     }
 
-    /// True if the same call may succeed later, unchanged. After [`LogError::OutcomeUnknown`] it must be the same append,
-    /// byte for byte.
+    /// True if the same call may succeed later, unchanged. After [`LogError::OutcomeUnknown`] it must be the same
+    /// append, byte for byte.
     pub const fn is_retryable(&self) -> bool {
         self.code().is_retryable()
     }

@@ -6,15 +6,17 @@
 //! ```
 //! use std::{sync::Arc, time::Duration};
 //! use riverrun_event::{OwnerId, Sequence, SessionId, TenantId};
-//! use riverrun_log::{Append, Catalogue, EventStore, ManualClock, NewSession, SessionKey, Shard, ShardLeases, Timestamp};
+//! use riverrun_log::{
+//!     Append, Catalogue, EventStore, ManualClock, SessionKey, SessionSpec, Shard, ShardLeases, UnixMillis,
+//! };
 //! use riverrun_log::memory::MemoryLog;
 //!
-//! let log = MemoryLog::new(Arc::new(ManualClock::at(Timestamp::from_millis(0))));
+//! let log = MemoryLog::new(Arc::new(ManualClock::at(UnixMillis::from_millis(0))));
 //! let lease = log.acquire(Shard(0), &OwnerId::new("node_1")?, Duration::from_secs(10)).wait()?;
 //! let key = SessionKey::new(TenantId::new("acme")?, SessionId::new("hello")?);
-//! let head = log.create_session(&key, NewSession::default()).wait()?.record.head;
+//! let head = log.create_session(&key, SessionSpec::default()).wait()?.record.head;
 //! // An owner builds the next chunk behind the head, and appends it with the epoch of its lease.
-//! let mut chunk = head.next_chunk(Timestamp::from_millis(0)).ok_or("full")?;
+//! let mut chunk = head.next_chunk(UnixMillis::from_millis(0)).ok_or("full")?;
 //! chunk.push(b"a record");
 //! let chunk = chunk.finish().ok_or("too large")?;
 //! log.append(Append::new(key.clone(), lease.epoch, chunk)).wait()?;

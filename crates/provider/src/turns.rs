@@ -42,8 +42,8 @@ impl Turns {
         }
     }
 
-    /// The messages by role. Thoughts that led to nothing are left out, and the user speaks first: with `opening` if the
-    /// history does not have it so.
+    /// The messages by role. Thoughts that led to nothing are left out, and the user speaks first: with `opening` if
+    /// the history does not have it so.
     pub fn finish(self, opening: Value) -> Vec<(&'static str, Vec<Value>)> {
         let model_role = self.model_role;
         let mut messages: Vec<(&'static str, Vec<Value>)> = Vec::new();

@@ -7,7 +7,7 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
 //! use riverrun_event::{SessionId, TenantId, decode};
-//! use riverrun_log::{Catalogue, Clock, Log, NewSession, SessionKey, SystemClock, memory::MemoryLog};
+//! use riverrun_log::{Catalogue, Clock, Log, SessionSpec, SessionKey, SystemClock, memory::MemoryLog};
 //! use riverrun_session::{
 //!     Batch, Drain, Ownership, Parts, Request, SessionMetrics, Sessions, Settings, Source, SystemRandom, page,
 //! };
@@ -23,7 +23,7 @@
 //!     drain: Drain::new(),
 //! });
 //! let key = SessionKey::new(TenantId::new("acme")?, SessionId::new("hello")?);
-//! log.create_session(&key, NewSession::default()).await?;
+//! log.create_session(&key, SessionSpec::default()).await?;
 //! let hub = sessions.hubs().get(&key).await?.ok_or("no session")?;
 //! // Whoever writes appends a batch; it is durable when this returns.
 //! let event = decode(r#"{"type":"model.delta","turnId":"turn_1","payload":{"delta":"Hello"}}"#)?;

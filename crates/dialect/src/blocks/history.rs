@@ -13,7 +13,8 @@ use super::texts::Texts;
 use crate::follow::{Happening, happenings, is_child, is_input, item, pending, shown_blocks};
 use crate::{Languages, ReaderOptions};
 
-/// The body of the history answer: the turns that the state holds, and how many came before them. `last_event_id` is what to send with `subscribe`: nothing between is lost.
+/// The body of the history answer: the turns that the state holds, and how many came before them. `last_event_id` is
+/// what to send with `subscribe`: nothing between is lost.
 pub fn history(state: &State, options: ReaderOptions) -> String {
     let session = state.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let messages = messages(state, options.languages);

@@ -1,7 +1,7 @@
 //! What a client of a foreign dialect asks for, in words that the runner and the gateway share.
 //!
-//! Each foreign dialect has a `request.rs` that reads its JSON into a [`ModelCall`], or says with a [`RequestFailure`] what
-//! is wrong and where. `Dialect::error_body` writes a failure in the dialect's own shape.
+//! Each foreign dialect has a `request.rs` that reads its JSON into a [`ModelCall`], or says with a [`RequestFailure`]
+//! what is wrong and where. `Dialect::error_body` writes a failure in the dialect's own shape.
 //!
 //! ```text
 //!   POST body ──▶ responses::request::decode ──▶ ModelCall ──▶ turn.submitted { input, request } ──▶ log

@@ -83,7 +83,8 @@ impl Step<'_> {
     }
 }
 
-/// What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its type alone.
+/// What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its
+/// type alone.
 fn ledger_key(event: &Event) -> String {
     let kind = event.kind.as_str();
     if let Some(subject) = event.subject.as_ref().or(event.scope.subagent_id.as_ref()) {

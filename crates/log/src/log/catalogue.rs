@@ -31,8 +31,8 @@ pub trait Catalogue: Send + Sync {
     /// `create_session` removes it.
     fn note_deletion(&self, key: &SessionKey, at: UnixMillis) -> LogTicket<()>;
 
-    /// When somebody deleted the session. None if nobody did, or its deletion was dropped. Of a session that is there it
-    /// says nothing.
+    /// When somebody deleted the session. None if nobody did, or its deletion was dropped. Of a session that is there
+    /// it says nothing.
     fn deleted_at(&self, key: &SessionKey) -> LogTicket<Option<UnixMillis>>;
 
     /// Drops some of the oldest deletions that were before a time or are beyond the newest [`crate::MOST_DELETIONS`];
@@ -68,6 +68,7 @@ pub trait Catalogue: Send + Sync {
     /// A share link; None if it never existed.
     fn share(&self, id: &ShareId) -> LogTicket<Option<ShareRecord>>;
 
-    /// The shares of a session, oldest first, those of one millisecond in the order they were stored. They go with the session.
+    /// The shares of a session, oldest first, those of one millisecond in the order they were stored. They go with the
+    /// session.
     fn shares(&self, key: &SessionKey) -> LogTicket<Vec<ShareRecord>>;
 }

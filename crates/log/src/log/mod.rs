@@ -31,8 +31,8 @@ pub use shard_leases::ShardLeases;
 ///                       └─ Maintenance     retention, quotas, backup, health
 /// ```
 ///
-/// Every call returns at once; waiting is the [`LogTicket`](crate::Ticket)'s business. Whoever needs one concern asks for
-/// that trait alone.
+/// Every call returns at once; the returned [`LogTicket`](crate::LogTicket) waits. A caller that needs one concern
+/// takes that trait alone.
 ///
 /// What an engine deliberately does not know: what an event says, who may ask, what a status means.
 pub trait Log:

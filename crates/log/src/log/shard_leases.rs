@@ -35,8 +35,8 @@ pub trait ShardLeases: Send + Sync {
 
     /// Takes a shard with a new, higher epoch. `LeaseHeld` while another owner's lease is running; the same owner
     /// may acquire again at any time, which fences its former self. An engine that knows the former owner to be
-    /// dead (it holds the lock of the data directory) need not wait for the lease to expire. `NotFound` if the store has
-    /// no such shard.
+    /// dead (it holds the lock of the data directory) need not wait for the lease to expire. `NotFound` if the store
+    /// has no such shard.
     fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> LogTicket<Lease>;
 
     /// Extends a lease. `Fenced` if a newer epoch exists; an expired one that nobody took is extended.

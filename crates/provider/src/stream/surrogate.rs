@@ -1,7 +1,7 @@
 //! Characters outside the basic plane, cut in half between two deltas.
 //!
-//! A service that cuts text by UTF-16 units writes `"\ud83d"` at the end of one delta and `"\ude00"` at the start of the
-//! next. Neither is a JSON string that Rust can hold, so the halves travel through the parser as stand-ins from the
+//! A service that cuts text by UTF-16 units writes `"\ud83d"` at the end of one delta and `"\ude00"` at the start of
+//! the next. Neither is a JSON string that Rust can hold, so the halves travel through the parser as stand-ins from the
 //! last private plane and are joined (or replaced) where the text is given on.
 
 const FIRST_STAND_IN: u32 = 0x10_f800;

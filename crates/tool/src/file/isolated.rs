@@ -1,5 +1,5 @@
-//! A file is read in a process of its own, whose memory and time the kernel limits: whatever a hostile file makes of its
-//! parser, the server goes on.
+//! A file is read in a process of its own, whose memory and time the kernel limits: whatever a hostile file makes of
+//! its parser, the server goes on.
 //!
 //! ```text
 //!   server ── one line of JSON: what, and the limits ──▶ process

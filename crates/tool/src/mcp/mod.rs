@@ -1,8 +1,8 @@
 //! Tools of MCP servers, over standard input and output or streamable HTTP.
 //!
 //! The server is not trusted: its names are put under its own, its hints count only if the operator says so, what it
-//! writes to standard error stays out of events, and every message has a limit. It is started when it is first needed, and again after it
-//! went away.
+//! writes to standard error stays out of events, and every message has a limit. It is started when it is first needed,
+//! and again after it went away.
 
 mod content;
 mod draft;
