@@ -6,6 +6,7 @@
 mod journal;
 mod routes;
 mod session;
+mod writer;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -13,8 +13,9 @@ use axum::routing::{get, post};
 use futures_util::stream;
 use tokio::sync::{oneshot, watch};
 
-use crate::journal::{self, CeilingJournal, QueuedAppend};
+use crate::journal::CeilingJournal;
 use crate::session::CeilingSession;
+use crate::writer::{self, QueuedAppend};
 
 pub struct CeilingHub {
     sessions: RwLock<HashMap<String, Arc<CeilingSession>>>,
@@ -28,8 +29,8 @@ impl CeilingHub {
         let (queue, appends) = channel();
         let journal = Arc::new(journal);
         let written = journal.clone();
-        let writer = std::thread::Builder::new().name("writer".into());
-        writer.spawn(move || journal::write(&written, &appends))?;
+        let thread = std::thread::Builder::new().name("writer".into());
+        thread.spawn(move || writer::write(&written, &appends))?;
         Ok(Self { sessions: RwLock::default(), journal, queue })
     }
 
