@@ -52,7 +52,7 @@ pub struct About {
     /// `{session}` fills the member `sessionId`, unless `http_names` names another. Empty: over JSON-RPC only.
     pub path: &'static str,
     pub scope: KeyScope,
-    /// Whether a web page with a browser credential may ask for it.
+    /// Whether a web page with a browser credential may call it over JSON-RPC. Its routes are listed in the edge.
     pub pages: bool,
     pub repeats: Repeats,
     /// Each with what it means; the first is the usual one.

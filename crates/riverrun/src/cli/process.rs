@@ -64,7 +64,7 @@ pub async fn run(args: ProcessArgs, context: &Context) -> Outcome {
             if context.output.json {
                 return context.output.document(&over);
             }
-            context.output.line(&told(&over.status, &over.process_id, over.exit_code, context))
+            context.output.line(&ended_line(&over.status, &over.process_id, over.exit_code, context))
         }
     }
 }
@@ -81,8 +81,8 @@ async fn list(session: &str, context: &Context) -> Outcome {
     }
     for process in &found.processes {
         let command = process.command_summary.as_deref().unwrap_or_default();
-        let told = told(process.status.as_str(), &process.process_id, process.exit_code, context);
-        context.output.line(&format!("{told}  {}", shorten(command, 60)))?;
+        let line = ended_line(process.status.as_str(), &process.process_id, process.exit_code, context);
+        context.output.line(&format!("{line}  {}", shorten(command, 60)))?;
     }
     Ok(())
 }
@@ -113,7 +113,7 @@ async fn write(args: WriteArgs, context: &Context) -> Outcome {
     context.output.line(&format!("{} bytes  {}", written.size, args.process))
 }
 
-fn told(status: &str, id: &str, code: Option<i64>, context: &Context) -> String {
+fn ended_line(status: &str, id: &str, code: Option<i64>, context: &Context) -> String {
     let style = context.output.style();
     let id = style.paint(Tone::Id, id);
     let code = code.map(|code| format!("  exit code {code}")).unwrap_or_default();

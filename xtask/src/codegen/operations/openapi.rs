@@ -56,7 +56,6 @@ fn operation(row: &OperationRow) -> Value {
     }
     operation["responses"] = responses(row);
     operation["x-scope"] = row.scope.clone().into();
-    operation["x-pages"] = row.pages.into();
     operation["x-errors"] = row.errors.clone().into();
     operation
 }

@@ -39,12 +39,13 @@ fn line(table: &OperationTable, row: &OperationRow) -> String {
         format!("{}. {}", row.summary, row.description)
     };
     let text = text.replace('|', "\\|");
+    let pages = if row.pages { " Open to web pages." } else { "" };
     let (params, result) = (params.join(" "), result(table, row));
     let http = match row.path.as_str() {
         "" => "–".to_owned(),
         path => format!("`{} {path}`", row.method),
     };
-    format!("| `{}` | {params} | `{result}` | {text}{also} | {http} |\n", row.name)
+    format!("| `{}` | {params} | `{result}` | {text}{also}{pages} | {http} |\n", row.name)
 }
 
 /// The members of the answer.
